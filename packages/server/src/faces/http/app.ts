@@ -5,6 +5,7 @@ import { cutWhenRevoked } from './authentication.ts'
 import { mountConsole, wantsPage } from './console.ts'
 import { type App, type AppParts, mount, type RequestContext } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
+import { createFailureRecord } from './recorded-routes.ts'
 import { mountAgents } from './routes/agents.ts'
 import { mountChat } from './routes/chat.ts'
 import { mountDevices } from './routes/devices.ts'
@@ -73,7 +74,13 @@ export function createApp(parts: AppParts): App {
     const answer = noRoute(app, context)
     return answer.status === 404 && wantsPage(context) ? unknownPage() : problemResponse(answer)
   })
-  app.onError((error) => problemResponse(problemOf(error, logger)))
+  const recordFailure = createFailureRecord(parts.host)
+  app.onError((error, { req, env }) => {
+    void recordFailure(error, req.path, authentication.clientAddress(env.incoming)).catch((thrown) =>
+      logger.error({ err: thrown }, 'could not record a failed sign-in'),
+    )
+    return problemResponse(problemOf(error, logger))
+  })
   return app
 }
 

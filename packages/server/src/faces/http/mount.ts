@@ -35,6 +35,7 @@ import { clientKey } from './client-address.ts'
 import type { CommandLine } from './command-line.ts'
 import { readJson } from './json-body.ts'
 import type { OidcSettings } from './oidc/settings.ts'
+import { recordRequest } from './recorded-routes.ts'
 import type { EventStreams } from './sse.ts'
 
 type Env = {
@@ -172,6 +173,7 @@ export function mount<R extends Route>(
       await expectReach(wholeHost, context.get('caller').principal, String(params?.id))
     if (await otherNodes?.answer(request)) return RESPONSE_ALREADY_SENT
     const reply = await handle({ params, query, body, context, host, actor } as Call<R>)
+    await recordRequest(wholeHost, route, { params, query, body, reply }, { actor, address })
     if (reply instanceof Response) return reply
     return reply == null
       ? new Response(null, { status: route.status })

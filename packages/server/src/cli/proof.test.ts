@@ -1,0 +1,108 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LedgerEntry } from '@parley/protocol'
+import { expect, it } from 'vitest'
+import { createHome } from './program-under-test.ts'
+
+/** A finished session of the demo agent with an allowed call, its export and the keys of its server. */
+async function exported(home: ReturnType<typeof createHome>) {
+  const file = join(home.folder, 'session.jsonl')
+  const keys = join(home.folder, 'keys.txt')
+  const ran = await home.run(['run', 'demo', 'show a permission', '--on-permission', 'allow'])
+  expect(ran.exitCode).toBe(0)
+  await home.run(['export', 'last', '--proof', '-o', file])
+  writeFileSync(keys, (await home.run(['audit', 'keys'])).stdout)
+  return { file, keys }
+}
+
+it('parley verify accepts an export, lists its calls, and finds a changed copy', async () => {
+  await using home = createHome()
+  const { file, keys } = await exported(home)
+  // Another folder: nothing of Parley's data is there.
+  const elsewhere = ['--data-dir', join(home.folder, 'nothing')]
+  const good = await home.run(['verify', file, '--key', keys, ...elsewhere])
+  expect(good).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(good.stdout).toMatch(/Bash {2}completed {2}allowed by a person.*; input [\w-]{43}/)
+  expect(good.stdout).toMatch(/Verified up to event \d+\.\n$/)
+  expect((await home.run(['verify', file])).stdout).toContain('The keys come from the export itself.')
+
+  const changed = join(home.folder, 'changed.jsonl')
+  writeFileSync(changed, readFileSync(file, 'utf8').replace('rm -rf build', 'rm -rf docs'))
+  const bad = await home.run(['verify', changed, '--key', keys, '--json'])
+  expect(bad.exitCode).toBe(1)
+  expect(JSON.parse(bad.stdout)).toMatchObject({ isGood: false })
+  expect(JSON.parse(bad.stdout).findings.length).toBeGreaterThan(0)
+})
+
+it('parley verify finds a log that was cut at a seal, with a head or with the ledger', async () => {
+  await using home = createHome()
+  const { file, keys } = await exported(home)
+  const head = (await home.run(['audit', 'head', 'last'])).stdout.trim()
+  const ledger = join(home.folder, 'ledger.jsonl')
+  await home.run(['audit', 'export', '-o', ledger])
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+  const seals = lines.flatMap((line, index) => (line.includes('"type":"log.sealed"') ? [index] : []))
+  const cut = join(home.folder, 'cut.jsonl')
+  writeFileSync(cut, `${lines.slice(0, (seals.at(-2) ?? 0) + 1).join('\n')}\n`)
+  const codes = (path: string) =>
+    [[], ['--head', head], ['--ledger', ledger]].map(
+      async (more) => (await home.run(['verify', path, '--key', keys, ...more])).exitCode,
+    )
+  expect(await Promise.all(codes(file))).toEqual([0, 0, 0])
+  expect(await Promise.all(codes(cut))).toEqual([0, 1, 1])
+})
+
+it('parley redact removes the content of an event, and the export still verifies', async () => {
+  await using home = createHome()
+  const { file, keys } = await exported(home)
+  const refused = await home.run(['redact', 'last', '2', '--reason', 'a name'])
+  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') })
+  expect((await home.run(['redact', 'last', '2', '--reason', 'a name', '--yes'])).exitCode).toBe(0)
+  await home.run(['export', 'last', '--proof', '-o', file])
+  expect(readFileSync(file, 'utf8')).not.toContain('show a permission')
+  expect((await home.run(['show', 'last'])).stdout).toContain('[redacted]')
+  const verified = await home.run(['verify', file, '--key', keys])
+  expect(verified).toMatchObject({ exitCode: 0 })
+  expect(verified.stdout).toContain('Event 2 (prompt.submitted) was redacted: a name')
+  const other = readFileSync(file, 'utf8').replace('"reason":"a name"', '"reason":"another"')
+  writeFileSync(file, other)
+  expect((await home.run(['verify', file, '--key', keys])).exitCode).toBe(1)
+})
+
+it('the ledger records tokens, rules, exports, failed sign-ins and deletions, and parley verify checks it', async () => {
+  await using home = createHome()
+  const { url, running } = await home.serve()
+  await home.run(['run', 'demo', 'help'])
+  await home.run(['export', 'last'])
+  await home.run(['token', 'create', 'ci', '--scope', 'read'])
+  await home.run(['rules', 'add', 'deny', 'Bash'])
+  expect((await fetch(`${url}/api/sessions`, { headers: { authorization: 'Bearer wrong' } })).status).toBe(
+    401,
+  )
+  await home.run(['delete', 'last', '--yes'])
+  const ledger = join(home.folder, 'ledger.jsonl')
+  const keys = join(home.folder, 'keys.txt')
+  writeFileSync(keys, (await home.run(['audit', 'keys'])).stdout)
+  await home.run(['audit', 'export', '-o', ledger])
+  running.child.kill('SIGTERM')
+  await running.ended
+  const lines = readFileSync(ledger, 'utf8').trimEnd().split('\n')
+  const entries = lines.map((line) => JSON.parse(line) as LedgerEntry)
+  const kinds = entries.map(({ kind }) => kind)
+  for (const kind of [
+    'key.added',
+    'session.sealed',
+    'session.exported',
+    'token.created',
+    'rule.added',
+    'sign-in.failed',
+    'session.deleted',
+  ])
+    expect(kinds).toContain(kind)
+  const created = entries.find(({ kind }) => kind === 'token.created')
+  expect(created).toMatchObject({ actor: { token: { name: 'this machine' } }, address: '127.0.0.1' })
+  expect(readFileSync(ledger, 'utf8')).not.toContain('prly_')
+  expect((await home.run(['verify', ledger, '--key', keys])).exitCode).toBe(0)
+  writeFileSync(ledger, `${lines.toSpliced(2, 1).join('\n')}\n`)
+  expect((await home.run(['verify', ledger, '--key', keys])).exitCode).toBe(1)
+})

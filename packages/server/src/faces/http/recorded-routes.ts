@@ -1,0 +1,127 @@
+import { type Actor, defined, hasCode, type Route, routes } from '@parley/protocol'
+import type { Host } from '../../core/index.ts'
+
+/** A request that has succeeded. */
+type Handled = {
+  readonly params: Readonly<Record<string, unknown>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: Readonly<Record<string, unknown>>
+  readonly reply: Readonly<Record<string, unknown>>
+}
+
+type Recording = {
+  readonly kind: string
+  readonly subject: (handled: Handled) => unknown
+  /** Facts without secrets: neither codes nor tokens nor the values of variables. */
+  readonly data?: (handled: Handled) => Record<string, unknown>
+}
+
+const pick = (from: Readonly<Record<string, unknown>>, ...names: string[]) =>
+  defined(Object.fromEntries(names.map((name) => [name, from[name]])))
+const byId = ({ params }: Handled) => params.id
+const rights = ['personId', 'scopes', 'limits', 'expiresAt']
+
+/**
+ * The routes that the ledger records, after they have succeeded and before they are answered. What an answer of a
+ * person grants, deletions and redactions are recorded where they are stored.
+ */
+const recordings = new Map<Route, Recording>([
+  [routes.patchPerson, { kind: 'person.changed', subject: byId, data: ({ body }) => ({ ...body }) }],
+  [
+    routes.createInvite,
+    {
+      kind: 'invite.created',
+      subject: ({ reply }) => reply.inviteId,
+      data: ({ reply }) => pick(reply, 'role', 'name', 'expiresAt'),
+    },
+  ],
+  [routes.revokeInvite, { kind: 'invite.revoked', subject: byId }],
+  [
+    routes.createDevice,
+    {
+      kind: 'device.added',
+      subject: ({ reply }) => reply.deviceId,
+      data: ({ reply, body }) => ({ ...pick(reply, 'name', ...rights), ...pick(body, 'publicKey') }),
+    },
+  ],
+  [routes.revokeDevice, { kind: 'device.revoked', subject: byId }],
+  [
+    routes.createToken,
+    {
+      kind: 'token.created',
+      subject: ({ reply }) => reply.tokenId,
+      data: ({ reply }) => pick(reply, 'name', 'hint', ...rights),
+    },
+  ],
+  [routes.revokeToken, { kind: 'token.revoked', subject: byId }],
+  [
+    routes.createRule,
+    {
+      kind: 'rule.added',
+      subject: ({ reply }) => reply.ruleId,
+      data: ({ reply }) => pick(reply, 'decision', 'scope', 'tool', 'match', 'project', 'agent'),
+    },
+  ],
+  [routes.deleteRule, { kind: 'rule.removed', subject: byId }],
+  [routes.trustFolder, { kind: 'folder.trusted', subject: ({ body }) => body.folder }],
+  [
+    routes.distrustFolder,
+    { kind: 'folder.distrusted', subject: ({ query, body }) => body.folder ?? query.folder },
+  ],
+  [routes.createTarget, { kind: 'target.added', subject: ({ reply }) => reply.targetId ?? reply.id }],
+  [routes.patchTarget, { kind: 'target.changed', subject: byId }],
+  [routes.removeTarget, { kind: 'target.removed', subject: byId }],
+  [routes.exportSession, { kind: 'session.exported', subject: byId, data: ({ query }) => pick(query, 'as') }],
+  [routes.createDownload, { kind: 'session.exported', subject: byId, data: ({ body }) => pick(body, 'as') }],
+  [routes.createSnapshot, { kind: 'store.backed-up', subject: () => 'database' }],
+])
+
+type Sender = { readonly actor: Actor | undefined; readonly address: string | undefined }
+
+/** Records a request in the ledger, if the ledger records its route. Rejects if it could not be recorded. */
+export async function recordRequest(
+  host: Pick<Host, 'recordInLedger'>,
+  route: Route,
+  handled: {
+    readonly params: unknown
+    readonly query: unknown
+    readonly body: unknown
+    readonly reply: unknown
+  },
+  sender: Sender,
+): Promise<void> {
+  const recording = recordings.get(route)
+  if (!recording) return
+  const { params, query, body, reply } = handled
+  const fields = (value: unknown) =>
+    (typeof value === 'object' && value !== null ? value : {}) as Handled['body']
+  const given = { params: fields(params), query: fields(query), body: fields(body), reply: fields(reply) }
+  const { kind, subject, data } = recording
+  await host.recordInLedger({
+    kind,
+    subject: String(subject(given) ?? ''),
+    ...defined({ ...sender, data: data?.(given) }),
+  })
+}
+
+const failuresPerMs = 60_000
+const maxFailures = 20
+
+/** Records refused credentials in the ledger: at most 20 in a minute, so that an attacker cannot fill the disk. */
+export function createFailureRecord(host: Pick<Host, 'recordInLedger'>, now = () => performance.now()) {
+  let recorded: number[] = []
+  return async (error: unknown, path: string, address: string | undefined): Promise<void> => {
+    if (!hasCode(error, 'unauthorized')) return
+    const at = now()
+    recorded = recorded.filter((before) => at - before < failuresPerMs)
+    if (recorded.length >= maxFailures) return
+    recorded.push(at)
+    const reason = error.details?.reason
+    const data = typeof reason === 'string' ? { reason } : undefined
+    await host.recordInLedger({
+      kind: 'sign-in.failed',
+      subject: path,
+      ...defined({ address, data }),
+    })
+  }
+}

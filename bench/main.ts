@@ -25,6 +25,7 @@ import { memory } from './memory.ts'
 import { nodes } from './nodes.ts'
 import { opening } from './opening.ts'
 import { replay } from './replay.ts'
+import { seals } from './seals.ts'
 import { start } from './start.ts'
 import { storedBytes } from './stored-bytes.ts'
 import { telemetry } from './telemetry.ts'
@@ -36,6 +37,7 @@ const figures: readonly Figure[] = [
   fanOut,
   chat,
   appends,
+  seals,
   replay,
   backup,
   opening,

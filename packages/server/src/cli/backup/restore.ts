@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSy
 import { join } from 'node:path'
 import { migrations } from '../../stores/migrations/index.ts'
 import { checkDatabase, type FolderLock, lockDatabase, type Revoked } from '../../stores/sqlite-closed.ts'
-import { removeOwner } from '../../stores/sqlite-owner.ts'
+import { identityOf, removeOwner } from '../../stores/sqlite-owner.ts'
 import { openSqliteTransfer } from '../../stores/sqlite-transfer.ts'
 import { databaseFile } from '../configuration.ts'
 import { finishRestore, readyFolder } from '../data-folder.ts'
@@ -32,8 +32,7 @@ export type RestoreOptions = {
  * after it, the next command completes the restore. Rejects with a ParleyError if a server uses the data folder.
  */
 export async function restore({ dataDir, archive, extracted, checking }: RestoreOptions): Promise<Restored> {
-  const { lock, damaged } = lockFolder(dataDir)
-  using _ = lock
+  using lock = lockDatabase(databaseFile(dataDir))
   const staging = join(dataDir, 'restore.partial')
   rmSync(staging, { recursive: true, force: true })
   mkdirSync(staging, { mode: 0o700 })
@@ -43,29 +42,31 @@ export async function restore({ dataDir, archive, extracted, checking }: Restore
     const sessions = await prepareDatabase(join(staging, databaseName), lock.revoked())
     const kept = keepCurrent(dataDir, staging)
     syncFolder(staging)
-    lock.fold()
-    removeOwner(databaseFile(dataDir))
-    renameSync(staging, readyFolder(dataDir))
-    syncFolder(dataDir)
-    finishRestore(dataDir)
-    syncFolder(dataDir)
+    const damaged = replaceData(dataDir, staging, lock)
     return { manifest, sessions, kept, ...(damaged && { damaged }) }
   } finally {
     rmSync(staging, { recursive: true, force: true })
   }
 }
 
-/** Locks the data folder. A damaged database is moved aside first, because nothing can lock it. */
-function lockFolder(dataDir: string): { readonly lock: FolderLock; readonly damaged?: string } {
+/**
+ * Puts the prepared files into their place. Nothing can lock a damaged database, and no server opens it; it is moved
+ * aside, first its write-ahead log, which must not meet another database. Returns where it is.
+ */
+function replaceData(dataDir: string, staging: string, lock: FolderLock): string | undefined {
   const file = databaseFile(dataDir)
-  const lock = lockDatabase(file)
-  if (lock.isReadable) return { lock }
-  lock[Symbol.dispose]()
-  const damaged = `${file}.damaged-${Date.now()}`
-  renameSync(file, damaged)
-  for (const end of ['-wal', '-shm'])
-    if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${damaged}${end}`)
-  return { lock: lockDatabase(file), damaged }
+  const before = identityOf(file)
+  const damaged = lock.isReadable ? undefined : `${file}.damaged-${Date.now()}`
+  if (damaged === undefined) lock.fold()
+  else for (const end of ['-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, damaged + end)
+  removeOwner(file)
+  renameSync(staging, readyFolder(dataDir))
+  syncFolder(dataDir)
+  // Another command may have put the restored database here already.
+  if (damaged !== undefined && identityOf(file) === before) renameSync(file, damaged)
+  finishRestore(dataDir)
+  syncFolder(dataDir)
+  return damaged
 }
 
 /**

@@ -24,6 +24,7 @@ import { printTable } from './lib/table.ts'
 import { memory } from './memory.ts'
 import { nodes } from './nodes.ts'
 import { opening } from './opening.ts'
+import { pairing } from './pairing.ts'
 import { replay } from './replay.ts'
 import { seals } from './seals.ts'
 import { start } from './start.ts'
@@ -57,6 +58,7 @@ const figures: readonly Figure[] = [
   claudeMemory,
   agents,
   consoleInBrowser,
+  pairing,
 ]
 
 const { values, positionals } = parseArgs({

@@ -175,6 +175,17 @@ describe('several people', () => {
     await eventually(() => openRequests(id)).toBe(0)
   })
 
+  it('a member whose role was wider starts a session in a mode that the role permits', async () => {
+    const { page } = await openTabAs('approver', 'Mona', '/new')
+    await page.getByLabel('Mode', { exact: true }).selectOption('bypass')
+    await patchPerson('Mona', { role: 'member' })
+    await eventually(() => page.getByLabel('Mode', { exact: true }).inputValue()).toBe('ask')
+    await prompt(page).fill('help')
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.waitForURL(/\/sessions\//)
+    await shows(page, /I am the demo agent/)
+  })
+
   it('an answer of the same person in another browser names that browser', async () => {
     const id = await server.session('show a permission')
     const [{ page }, { page: second }] = [await openTab({ load: false }), await openTab({ load: false })]

@@ -16,13 +16,18 @@ export const modeNames: Record<PermissionMode, string> = {
   bypass: 'Bypass',
 }
 
-/** The modes that the person may choose. Those that let an agent do more than `ask` need the scope `decide`. */
+/** The modes that let an agent do more than `ask` does. Choosing one needs the scope `decide`. */
+export function isWide(mode: PermissionMode): boolean {
+  return mode === 'accept-edits' || mode === 'bypass'
+}
+
+/** The modes that the person may choose, and the current one. */
 export function useChoosable(
   modes: readonly PermissionMode[],
   current: PermissionMode,
 ): readonly PermissionMode[] {
   const decides = useMay('decide')
-  return modes.filter((mode) => decides || mode === current || (mode !== 'accept-edits' && mode !== 'bypass'))
+  return modes.filter((mode) => decides || mode === current || !isWide(mode))
 }
 
 export const modeNotes: Record<PermissionMode, string> = {

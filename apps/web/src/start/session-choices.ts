@@ -12,10 +12,12 @@ import { useModels } from '../base/models.ts'
 import { createPersistedStore } from '../base/persisted-store.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { navigate } from '../base/route.ts'
+import { useMay } from '../base/self.ts'
 import type { Store } from '../base/store.ts'
 import { useStore } from '../base/store.ts'
 import { useAttachments } from '../composer/attachments.tsx'
 import { effortsOf } from '../composer/model-choice.logic.ts'
+import { isWide } from '../composer/settings-row.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { promptParts } from '../session-data/attachment.logic.ts'
 import { newSessionKey } from '../session-data/prompt-draft.ts'
@@ -121,11 +123,13 @@ function useFolder() {
   }
 }
 
-/** Mode, model and effort. A choice that the agent does not offer is not used. */
+/** Mode, model and effort. A choice that the agent does not offer, or that the person may not make, is not used. */
 function useSettings(agent: AgentInfo | undefined) {
   const { mode: chosenMode = 'ask', model: chosenModel = '', effort: chosenEffort = '' } = useStore(choices)
   const models = useModels(agent)
-  const mode = !agent || agent.modes.includes(chosenMode) ? chosenMode : (agent.modes[0] ?? 'ask')
+  const decides = useMay('decide')
+  const wanted = decides || !isWide(chosenMode) ? chosenMode : 'ask'
+  const mode = !agent || agent.modes.includes(wanted) ? wanted : (agent.modes[0] ?? 'ask')
   const model = models.some(({ id }) => id === chosenModel) ? chosenModel : ''
   const efforts = agent?.capabilities.effort ? effortsOf(models, model) : []
   const effort = efforts.includes(chosenEffort) ? chosenEffort : ''

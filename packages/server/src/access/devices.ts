@@ -124,9 +124,9 @@ export class Devices {
       .map((holder) => this.#shown(holder))
   }
 
-  /** Whether no browser has ever signed in. */
+  /** Whether no browser has ever signed in. False while that is not known, before `list` has resolved. */
   get isFirst(): boolean {
-    return this.#holders.all('device').length === 0
+    return this.#holders.isLoaded && this.#holders.all('device').length === 0
   }
 
   /** What the device was given, which the role of its person may limit further. Undefined for an unknown id. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { ParleyError, type PermissionRule, type TrustedFolder } from '@parley/protocol'
+import { defined, Limits, ParleyError, type PermissionRule, type TrustedFolder } from '@parley/protocol'
 import { newPushKey } from '../alerts/web-push.ts'
+import type { AccessRecord } from '../core/access-store.ts'
 import { readEvents } from '../core/index.ts'
 import type { TransferStore } from '../stores/transfer.ts'
 
@@ -226,9 +227,10 @@ export async function readSettings(store: TransferStore): Promise<StoreSettings>
 
 /** Adds the place to the settings of folders, for a store in which these settings have a place. */
 export function settingsAt(place: string, settings: StoreSettings): StoreSettings {
-  const { rules, folders, environments, ...rest } = settings
+  const { rules, folders, environments, access, ...rest } = settings
   return {
     ...rest,
+    access: access.map((record) => withFolders(record, (one) => ({ ...one, place }))),
     rules: rules.map((rule) => (rule.project === undefined ? rule : { ...rule, place })),
     folders: folders.map((folder) => ({ ...folder, place })),
     environments: environments.map((one) => (one.scope === 'folder' ? { ...one, at: place } : one)),
@@ -240,14 +242,27 @@ export function settingsAt(place: string, settings: StoreSettings): StoreSetting
  * path is the same.
  */
 export function settingsOf(place: string, settings: StoreSettings): StoreSettings {
-  const { rules, folders, environments, ...rest } = settings
+  const { rules, folders, environments, access, ...rest } = settings
   const isHere = (at: string | undefined) => at === undefined || at === place
+  // A limit to a folder of another machine is kept: without it, its token would not be limited.
+  const here = ({ place: at, ...one }: LimitedFolder) =>
+    isHere(at) ? one : { ...one, ...defined({ place: at }) }
   return {
     ...rest,
+    access: access.map((record) => withFolders(record, here)),
     rules: rules.filter((rule) => isHere(rule.place)).map(({ place: _, ...rule }) => rule),
     folders: folders.filter((folder) => isHere(folder.place)).map(({ place: _, ...folder }) => folder),
     environments: environments.filter(({ at }) => isHere(at)).map(({ at: _, ...one }) => one),
   }
+}
+
+type LimitedFolder = { readonly folder: string; readonly place?: string | undefined }
+
+/** A copy of the record of a browser or a token, with changed limits to folders. */
+function withFolders(record: AccessRecord, change: (one: LimitedFolder) => LimitedFolder): AccessRecord {
+  const limits = Limits.safeParse(record.data.limits).data
+  if (!limits?.folders) return record
+  return { ...record, data: { ...record.data, limits: { ...limits, folders: limits.folders.map(change) } } }
 }
 
 export function countSettings(settings: StoreSettings): number {

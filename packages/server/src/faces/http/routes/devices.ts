@@ -124,6 +124,7 @@ function mountSignIn(app: App, parts: AppParts, limited: LimitedWork): void {
     return { url: linkTo(urlFor(parts, context), code), expiresAt: Date.now() + linkLifetimeMs }
   })
   mount(app, parts, routes.createPairing, async ({ body, host, context }) => {
+    await authentication.devices().list()
     authentication.devices()
     const grant = await pairingOf(codeOf(authentication, context.get('caller')), body, host)
     const code = authentication.pairings.issue(grant, pairingLifetimeMs)

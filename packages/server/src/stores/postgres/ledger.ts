@@ -85,10 +85,13 @@ export function createPostgresLedger(database: PostgresDatabase, holder: string)
       subject === undefined
         ? (await select('true', 'DESC', [1]))[0]
         : (await select('subject = $2', 'DESC', [1, safeText(subject)]))[0],
-    sealKeys: () =>
-      database.read<SealKey>(
+    async sealKeys() {
+      const rows = await database.read<SealKey>(
         `SELECT id AS "keyId", public_key AS "publicKey", added_at AS "addedAt" FROM seal_keys ORDER BY number`,
-      ),
+      )
+      // The driver's list is not a plain array, so it would not equal the list of another store.
+      return rows.map((row) => ({ ...row }))
+    },
     async addSealKey({ keyId, publicKey, addedAt }) {
       const rows = await database.query(
         'INSERT INTO seal_keys (id, public_key, added_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING RETURNING 1',

@@ -65,10 +65,10 @@ const sdkPackage = {
 } as const
 
 /**
- * The oldest usable versions. An older program may run a call although the hook that asks for permission has failed
- * (`onFailure`).
+ * The oldest usable versions. An older program would run a call although the hook that asks for permission has failed
+ * (`onFailure`), and the SDK refuses it.
  */
-const oldest = { sdk: '0.3.325', program: '2.1.300' }
+const oldest = { sdk: '0.3.325', program: '2.1.318' }
 
 /** Claude Code through its Agent SDK, with one process per session. The SDK is loaded on first use. */
 export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter {

@@ -41,7 +41,7 @@ describe('the program', () => {
   const bin = join(place, 'bin')
   const onPath = program(bin, reporting('2.1.500'))
   const oldBin = join(place, 'old-bin')
-  const old = program(oldBin, reporting('2.1.299'))
+  const old = program(oldBin, reporting('2.1.317'))
 
   it('is the one that Parley installed with the SDK, with the version that the SDK names', async () => {
     const { agentsFolder, included } = agentsFolderWith()
@@ -74,9 +74,9 @@ describe('the program', () => {
     expect(await adapter.probe(signal())).toEqual({
       found: true,
       path: old,
-      version: '2.1.299',
+      version: '2.1.317',
       usable: false,
-      hint: `${old} is Claude Code 2.1.299, and Parley needs 2.1.300 or newer. Update it, or install the version that Parley is tested with: parley agents install claude`,
+      hint: `${old} is Claude Code 2.1.317, and Parley needs 2.1.318 or newer. Update it, or install the version that Parley is tested with: parley agents install claude`,
     })
     expect(await adapter.install?.library?.hasOtherProgram()).toBe(false)
   })

@@ -27,6 +27,7 @@ export const ownPaths = [
   'import',
   'inbox',
   'manifest.webmanifest',
+  'manifest.webmanifest',
   'metrics',
   'new',
   'open',

@@ -2,10 +2,12 @@ import type { Actor } from '@parley/protocol'
 import { hashOf } from './hash.ts'
 
 /**
- * Identifies a command and its sender in a receipt. A command with the same id from another device or token is another
+ * Identifies a command and its sender in a receipt. A signature does not count: a browser that sends a command again
+ * signs it again, with another result. A command with the same id from another device or token is another
  * command. Receipts of earlier versions and of programs that name no actor have no sender.
  */
-export function receiptHash(command: unknown, by: Actor | undefined): string {
+export function receiptHash(given: object, by: Actor | undefined): string {
+  const { signature: _, ...command } = given as { signature?: unknown }
   const sender = by?.device?.id ?? by?.token?.id ?? by?.link?.id ?? by?.person.id
   return sender === undefined ? hashOf(command) : `${hashOf(command)} ${sender}`
 }

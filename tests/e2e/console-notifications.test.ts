@@ -103,7 +103,7 @@ describe('the section Notifications', () => {
     await row.getByText(/^Last sent/).waitFor()
     hook.replies = [{ status: 500 }]
     await row.getByRole('button', { name: 'Test ops' }).click()
-    await row.getByText(/^Failed .*The answer was 500\.$/).waitFor()
+    await row.getByText(/^Failed .*The target answered with status 500\.$/).waitFor()
     await row.getByLabel('Shows').selectOption('full')
     await row.getByLabel('Alerts about').selectOption('requests')
     await row.getByRole('button', { name: 'Pause ops' }).click()

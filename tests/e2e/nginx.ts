@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { CertificateAuthority } from '../../packages/server/src/testing/certificate-authority.ts'
 
 const page = resolve(import.meta.dirname, '../../docs/operations.md')
-/** What the configurations of the documentation have, and a test replaces by its own values. */
+/** The values in the documented configurations that a test replaces by its own. */
 const documented = {
   listen: 'listen 443 ssl;',
   certificate: '/etc/nginx/parley.crt',

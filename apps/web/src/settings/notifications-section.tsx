@@ -57,7 +57,7 @@ export function PushSection() {
   return (
     <Section
       title="Notifications on this browser"
-      purpose="Tells you that a session needs your answer or has ended, also when this page is closed. Nothing is sent while you look at a page of the console. The content is encrypted for this browser."
+      purpose="Tells you that a session needs your answer or has ended, even when this page is closed. Nothing is sent while you look at a page of the console. The content is encrypted for this browser."
     >
       {problem ? (
         <p className="text-sm text-pretty text-soft">{problems[problem]}</p>

@@ -137,7 +137,7 @@ type FormProps = { form: TokenForm; write: (change: Partial<TokenForm>) => void 
 
 function Folders({ form, write }: FormProps) {
   return (
-    <Labelled label="Only sessions in these folders, one a line (empty: everywhere)">
+    <Labelled label="Only sessions in these folders, one per line (empty: everywhere)">
       <textarea
         value={form.folders}
         placeholder="~/project"

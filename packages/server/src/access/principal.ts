@@ -54,8 +54,8 @@ export function maySee(principal: Principal, { id, personId }: Pick<Held, 'id' |
 }
 
 /**
- * Throws ParleyError `forbidden` unless the principal may revoke the device or token. A browser may revoke what its
- * person has, unless that has more rights than the browser. A token may revoke only itself: whoever steals it must not
+ * Throws ParleyError `forbidden` unless the principal may revoke the device or token. A browser may revoke
+ * the browsers and tokens of its person, except those with more rights. A token may revoke only itself: whoever steals it must not
  * be able to sign its person out.
  */
 export function expectRevocable(principal: Principal, held: Held): void {
@@ -65,7 +65,7 @@ export function expectRevocable(principal: Principal, held: Held): void {
   if (!held.scopes.every((scope) => own.scopes.includes(scope)) || !isNarrower(held.limits, own.limits))
     throw new ParleyError(
       'forbidden',
-      'It has more rights than this browser. Revoke it from another browser.',
+      'The browser or token to revoke has more rights than this browser. Use a browser that has these rights.',
       {
         details: { given: 'revocation' },
       },

@@ -60,7 +60,7 @@ function deliveriesTo(
     const expiresAt = alert.at + lifetimesMs[data.kind]
     if (alert.at <= createdAt || expiresAt <= now() || !wants(data, alert)) return []
     const { id: alertId, session, subject } = alert
-    // What a person was told is taken back at once.
+    // A resolved request needs no answer, so its alert is replaced at once.
     const isUrgent = !isForPerson(data) || alert.kind === 'request.resolved'
     const nextAt = isUrgent ? now() : alert.at + waitMs
     const body = JSON.stringify(alert)

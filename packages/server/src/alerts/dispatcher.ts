@@ -14,9 +14,10 @@ export type DispatcherParts = DeriveParts &
   }
 
 const sentAtOnce = 16
-/** The waits for the next delivery, and the wait after a failure of the store. */
+/** The limits of the time that the dispatcher waits before it looks for the next delivery. */
 const shortestWaitMs = 5
 const longestWaitMs = 60_000
+/** The time that the dispatcher waits after the store has failed. */
 const afterFailureMs = 2_000
 const pruneEveryMs = 3600_000
 const keptMs = 7 * 24 * 3600_000

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type AlertDetail, defined, visible, type WebhookBody } from '@parley/protocol'
 import type { Alert } from './find-alerts.ts'
 
-/** What is sent of an alert, for every kind of target. */
+/** The content of an alert, from which the message for each kind of target is made. */
 export type Message = {
   readonly id: string
   readonly at: number

@@ -46,7 +46,7 @@ export async function send(
 
 function resultOf({ status, retryAfterMs }: Answer, kind: TargetData['kind']): SendResult {
   if (status >= 200 && status < 300) return { ok: true, status }
-  const failed = { ok: false, status, error: `The answer was ${status}.` } as const
+  const failed = { ok: false, status, error: `The target answered with status ${status}.` } as const
   if (status === 410 || (status === 404 && kind === 'push')) return { ...failed, ends: 'gone' }
   if (status === 413) return { ...failed, ends: 'never' }
   return { ...failed, ...(retryAfterMs !== undefined && { retryAfterMs }) }

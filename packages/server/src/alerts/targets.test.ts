@@ -97,7 +97,7 @@ it('a test sends one signed message at once, tells the result, and is limited', 
   expect(await targets.test(owner, added.targetId)).toMatchObject({ ok: false, status: 500 })
   expect((await targets.list(owner)).targets[0]?.last).toMatchObject({
     ok: false,
-    error: 'The answer was 500.',
+    error: 'The target answered with status 500.',
   })
   expect(receiver.received.map(({ json }) => json.type)).toEqual(['test', 'test'])
   const rest = Array.from({ length: 12 }, () => targets.test(owner, added.targetId))

@@ -155,5 +155,5 @@ function dataOf(principal: Principal, given: NewTarget): TargetData {
 function refuseTooMany(targets: readonly KnownTarget[], { personId }: TargetData): void {
   const own = targets.filter(({ data }) => data.personId === personId)
   if (targets.length < maxTargets && own.length < maxOfPerson) return
-  throw new ParleyError('conflict', `There are already ${own.length} targets of yours. Remove one first.`)
+  throw new ParleyError('conflict', `You already have ${own.length} targets. Remove one first.`)
 }

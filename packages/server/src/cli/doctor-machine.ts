@@ -39,7 +39,7 @@ async function gitCheck(env: Context['env']): Promise<Check> {
   if (major > oldestGit[0] || (major === oldestGit[0] && minor >= oldestGit[1]))
     return ok(name, `${text}, ${command}`)
   const needed = oldestGit.join('.')
-  return warn(name, `${text} is old: git ${needed} or newer protects better in folders that are not trusted`)
+  return warn(name, `${text} is old. In folders that are not trusted, git ${needed} or newer is safer`)
 }
 
 async function npmCheck(env: Context['env']): Promise<Check> {

@@ -56,7 +56,9 @@ it('parley notify adds, lists, tests and removes webhooks and topics', async () 
   const { stdout } = await home.run(['notify', 'list'])
   expect(stdout).toMatch(/^ID +KIND +NAME +ADDRESS +ALERTS +DETAIL +LAST\n/)
   expect(stdout).toMatch(/webhook +ops +http:\S+\/in +turn\.failed +title +sent, now\n/)
-  expect(stdout).toMatch(/ntfy +127\S+ +http:\S+\/topic +all +none +The answer was 403\., now\n/)
+  expect(stdout).toMatch(
+    /ntfy +127\S+ +http:\S+\/topic +all +none +The target answered with status 403\., now\n/,
+  )
   expect(stdout).not.toMatch(/whsec|tk_secret/)
 
   expect(await home.run(['notify', 'remove', 'ops'])).toMatchObject({ exitCode: 0 })
@@ -64,7 +66,7 @@ it('parley notify adds, lists, tests and removes webhooks and topics', async () 
 })
 
 it.each([
-  [['add', 'mail', 'x'], /webhook and ntfy, not "mail"/],
+  [['add', 'mail', 'x'], /webhook or ntfy, not "mail"/],
   [['add', 'webhook', 'https://127.0.0.1/'], /not a public address.*alerts\.privateTargets/],
   [['add', 'webhook', 'https://example.org/', '--on', 'turn.begun'], /--on takes request\.waiting/],
   [['add', 'webhook', 'https://example.org/', '--detail', 'most'], /--detail takes none, title, full/],

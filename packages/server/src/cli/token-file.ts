@@ -14,7 +14,7 @@ export function tokenOf({ token, dataDir }: Pick<Configuration, 'token' | 'dataD
   return token?.value ?? readToken(dataDir) ?? makeToken(dataDir)
 }
 
-/** The token of this machine, for a server that starts. Rejects a named token, which would then permit everything. */
+/** The token of this machine, for a server that starts. A named token is rejected: it would permit everything. */
 export function machineTokenOf(configuration: Pick<Configuration, 'token' | 'dataDir'>): string {
   const { token } = configuration
   if (!token?.value.startsWith(tokenPrefix)) return tokenOf(configuration)

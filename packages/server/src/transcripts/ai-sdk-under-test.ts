@@ -77,7 +77,7 @@ export async function refusalOfMessages(messages: readonly UiMessage[]): Promise
   return undefined
 }
 
-/** The message that the reader of this major version folds, from nothing or from a message that a page already has. */
+/** The message that this major version reads from the chunks; it continues `message` if a page already has that one. */
 export async function readMessage(
   chunks: readonly UiChunk[],
   sdk: Sdk,

@@ -67,7 +67,10 @@ async function copyDatabase(configuration: Configuration, name: string): Promise
   if (server) {
     const { file } = await server.client.call('createSnapshot', { body: { name } })
     if (file !== snapshotName(name))
-      throw new ParleyError('internal_error', 'The server copied to another file.')
+      throw new ParleyError(
+        'internal_error',
+        'The server wrote the copy of its database to an unexpected file.',
+      )
     return
   }
   if (await isFolderHeld(dataDir)) throw silent(configuration)

@@ -65,7 +65,7 @@ export async function addTarget(
   const token = env.NTFY_TOKEN || undefined
   const body = { kind, url, ...settings, ...(kind === 'ntfy' && defined({ token })) } as NewTarget
   if (kind !== 'webhook' && kind !== 'ntfy')
-    throw new ParleyError('validation_error', `There are webhook and ntfy, not "${kind}".`)
+    throw new ParleyError('validation_error', `The kind of a target is webhook or ntfy, not "${kind}".`)
   await using server = await connect(existingConfigurationOf(context, options), context)
   const added = await server.client.call('createTarget', { body })
   if (options.json) {

@@ -46,7 +46,7 @@ function shown({ code, url }: { code: string; url: string }, { output }: Context
     '',
     `${dim('scan')}  the code above, or open  ${address}#${letters}`,
     `${dim('type')}  ${bold(code)}  at  ${address}`,
-    'It signs one device in, within ten minutes.',
+    'The code signs one device in, within ten minutes.',
     '',
   ].join('\n')
 }

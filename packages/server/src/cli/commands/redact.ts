@@ -17,7 +17,7 @@ export async function redact(
   if (!Number.isSafeInteger(seq) || seq < 1)
     throw new ParleyError(
       'validation_error',
-      `The event is the number of a line of the export, not "${given}".`,
+      `Give the event as the number of its line in an export, not "${given}".`,
     )
   if (reason === undefined || reason.trim() === '')
     throw new ParleyError(

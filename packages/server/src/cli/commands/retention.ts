@@ -45,8 +45,11 @@ export async function retention(options: RetentionOptions, context: Context): Pr
   const empty = 'No session is due.'
   const isTable = printList(due, { columns, row, empty }, { json: options.json, output })
   if (isTable && timesOf(options))
-    output.err('Nothing was changed. To do this every hour, set "retention" in config.json.\n')
-  else if (isTable) output.err('Nothing was changed. A running server does this every hour.\n')
+    output.err(
+      'Nothing was changed. To archive and delete sessions every hour, set "retention" in config.json.\n',
+    )
+  else if (isTable)
+    output.err('Nothing was changed. A running server archives and deletes due sessions every hour.\n')
   return 0
 }
 

@@ -73,7 +73,9 @@ export async function removeRule(
   const [rule] = meant
   if (!rule || meant.length > 1) {
     const list = context.commandLine('rules')
-    const problem = rule ? `${meant.length} rules begin with ${reference}` : `There is no rule ${reference}`
+    const problem = rule
+      ? `${meant.length} rules have an id that begins with ${reference}`
+      : `There is no rule ${reference}`
     throw new ParleyError(rule ? 'conflict' : 'not_found', `${problem}. List them: ${list}`)
   }
   await server.client.call('deleteRule', { params: { id: rule.ruleId } })

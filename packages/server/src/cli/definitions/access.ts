@@ -195,10 +195,10 @@ stdout has the secret alone.`,
 function addWhoami({ add, run }: Registry): void {
   add(
     'whoami',
-    'show as whom commands act, and with which scopes and limits',
+    'show the person and the token that commands use, with scopes and limits',
     'parley whoami',
     'PARLEY_TOKEN=prly_… parley whoami',
   )
-    .option('--json', 'print it as JSON')
+    .option('--json', 'as JSON')
     .action(run(async () => (await import('../commands/whoami.ts')).whoami))
 }

@@ -50,7 +50,7 @@ The access token of an ntfy server is read from NTFY_TOKEN.`,
     .argument(...target)
     .option('--json', 'print the result as JSON')
     .action(run(async () => (await load()).testTarget))
-  more('remove', 'send no more alerts there', 'parley notify remove ops')
+  more('remove', 'remove a target, which then gets no more alerts', 'parley notify remove ops')
     .argument(...target)
     .option('--json', 'print the removed target as JSON')
     .action(run(async () => (await load()).removeTarget))

@@ -146,7 +146,7 @@ function addEditing({ add, run }: Registry): void {
     .argument(...sessionArgument)
     .option(...json)
     .action(run(async () => (await load()).unarchive))
-  add('pin', 'keep a session at the top of the lists, and from retention', 'parley pin last')
+  add('pin', 'keep a session at the top of the lists, and exclude it from retention', 'parley pin last')
     .argument(...sessionArgument)
     .option(...json)
     .action(run(async () => (await load()).pin))

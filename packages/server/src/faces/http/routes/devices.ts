@@ -194,7 +194,7 @@ async function pairingOf(own: SignInCode, body: NewPairing, host: Host): Promise
   return { ...own, grant, ...defined({ name: body.name }) }
 }
 
-/** What a sign-in code gives. Undefined if the code is unknown, used or expired. `letters`: a pairing code. */
+/** What a sign-in code permits. Undefined if the code is unknown, used or expired. `letters`: a pairing code. */
 async function signInOf(
   { codes, pairings, people }: Authentication,
   { code, person }: NewDevice,

@@ -85,6 +85,22 @@ describe('an account of the provider', () => {
     expect((await signIn()).body.personId).toBe('per_owner')
   })
 
+  it.each<[string, object]>([
+    ['fewer scopes', { scopes: ['read'] }],
+    ['limits', { scopes: ['read', 'prompt'], limits: { agents: ['scripted'] } }],
+    ['a lifetime', { lifetimeMs: 60_000 }],
+  ])('is not connected by the link of a browser that has %s', async (_, rights) => {
+    const owner = await signedIn(server)
+    const pairing = await server.ask('/api/pairings', { token: false, headers: owner.headers, body: rights })
+    const device = deviceUnderTest(server)
+    expect((await device.register(pairing.body.code as string)).status).toBe(201)
+    const headers = { authorization: `Bearer ${await device.token()}` }
+    const { body } = await server.ask('/api/links', { method: 'POST', token: false, headers })
+    const answer = await signIn(codeOf(body.url as string))
+    expect(errorOf(answer)).toMatchObject({ code: 'forbidden', details: { reason: 'limited-link' } })
+    expect(errorOf(await signIn())?.details?.reason).toBe('not-invited')
+  })
+
   it('cannot sign in while its person is disabled', async () => {
     const { body } = await signIn(await invitation())
     const path = `/api/people/${body.personId}`

@@ -89,6 +89,7 @@ async function grantFor(
   }
   const link = code === undefined ? undefined : authentication.codes.redeem(code)
   if (link && !(await link.caller.isSignedOut())) {
+    expectWhole(link.grant)
     await people.addIdentity(link.grant.personId, identity)
     return link.grant
   }
@@ -96,6 +97,19 @@ async function grantFor(
     'forbidden',
     'Nobody on this server has this account. Ask an administrator for an invitation, and open its link.',
     { details: { reason: 'not-invited' } },
+  )
+}
+
+/**
+ * Throws ParleyError `forbidden` for a link that gives less than everything its person may do. The account would sign in
+ * with all rights of the person, later and for ever.
+ */
+function expectWhole({ scopes, limits, expiresAt }: DeviceGrant): void {
+  if (allScopes.every((scope) => scopes.includes(scope)) && !limits && expiresAt === undefined) return
+  throw new ParleyError(
+    'forbidden',
+    'This link gives fewer rights than its person has, so no account can be connected with it. Use a link from a browser that has all rights of the person.',
+    { details: { reason: 'limited-link' } },
   )
 }
 

@@ -1,5 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { routes } from '@parley/protocol'
+import { outsideLimits } from '../../../access/index.ts'
 import type { Host } from '../../../core/index.ts'
 import { type App, type AppParts, mount, wantsStream } from '../mount.ts'
 
@@ -11,6 +12,8 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   }
   mount(app, parts, routes.findFolders, async ({ query, context, host }) => {
     const { limits } = context.get('caller').principal
+    // Who may use only certain sessions can create none, and needs no other folder.
+    if (limits?.sessions) return { folders: [] }
     if (!limits?.folders) return { folders: await workspace.findFolders(query.q, query.limit) }
     const found = await workspace.findFolders(query.q, manyFolders)
     const permitted = await Promise.all(found.map((folder) => isPermitted(host, folder)))
@@ -21,6 +24,7 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   }))
   mount(app, parts, routes.findFilesIn, async ({ query, context, host }) => {
     const { limits } = context.get('caller').principal
+    if (limits?.sessions) throw outsideLimits(`The folder ${query.cwd}`)
     const cwd = limits?.folders ? (await host.locateFolder(query.cwd)).folder : query.cwd
     return { files: await workspace.findFilesIn(cwd, query.q, query.limit) }
   })

@@ -21,12 +21,22 @@ export class CheckedCalls {
   marked(output: RecordedOutput): RecordedOutput {
     if (output.type === 'tool-call.called') {
       keepLatest(this.#called)
-      this.#called.set(output.toolCallId, hashOf({ tool: output.name, input: output.input }))
+      const hash = hashIfSerialisable({ tool: output.name, input: output.input })
+      if (hash !== undefined) this.#called.set(output.toolCallId, hash)
     }
     if (output.type !== 'tool-call.ended') return output
     const checked = this.#called.get(output.toolCallId)
     this.#called.delete(output.toolCallId)
     return checked !== undefined && this.#checked.has(checked) ? { ...output, checked } : output
+  }
+}
+
+/** A call whose input cannot be serialised is recorded as `agent.unrecognised`, so its hash is not needed. */
+function hashIfSerialisable(call: object): string | undefined {
+  try {
+    return hashOf(call)
+  } catch {
+    return undefined
   }
 }
 

@@ -202,12 +202,12 @@ describe('an export', () => {
     followed.leave()
 
     const markdown = (await server.ask(`${path}/export?as=markdown`)).text
-    expect(markdown).toContain('**Permission** for Bash, rm -rf /: **denied by a person**')
+    expect(markdown).toContain('**Permission** for Bash, rm -rf /: **denied by owner (this machine)**')
     expect(markdown).toContain('> Not *that*')
-    expect(markdown).toContain('Answer: **Blue**')
+    expect(markdown).toContain('Answer by owner (this machine): **Blue**')
     const page = (await server.ask(`${path}/export?as=html`)).text
-    expect(page).toContain('<span class="bad">denied by a person</span>')
-    expect(page).toContain('Answer: <strong>Blue</strong>')
+    expect(page).toContain('<span class="bad">denied by owner (this machine)</span>')
+    expect(page).toContain('Answer by owner (this machine): <strong>Blue</strong>')
   })
 
   it('as HTML shows a permission with its call, a change once, and Markdown rendered', async () => {

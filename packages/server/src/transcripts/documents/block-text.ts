@@ -135,12 +135,16 @@ function editedCommands(timeline: readonly Block[]): ReadonlyMap<string, string>
   return commands
 }
 
-export function answerText({ resolution, resolvedBy }: BlockOf<'question'>, questionId: string): string {
+export function answerText({ resolution }: BlockOf<'question'>, questionId: string): string {
   if (!resolution) return 'not answered yet'
   const answer = resolution.answers?.[questionId]
   if (answer === undefined) return resolution.outcome
-  const whom = resolvedBy ? `, by ${actorText(resolvedBy)}` : ''
-  return `${[answer].flat().join(', ')}${whom}${carriedText(resolution.carriedFrom)}`
+  return `${[answer].flat().join(', ')}${carriedText(resolution.carriedFrom)}`
+}
+
+/** What is written before the answer to a question: who gave it, if anybody is named. */
+export function answerTitle({ resolvedBy }: BlockOf<'question'>): string {
+  return resolvedBy ? `Answer by ${actorText(resolvedBy)}` : 'Answer'
 }
 
 /** `waited` is how long requests waited for people during the turn, in milliseconds. */

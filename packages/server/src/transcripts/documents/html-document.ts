@@ -11,6 +11,7 @@ import {
 } from '@parley/protocol'
 import {
   answerText,
+  answerTitle,
   type BlockFacts,
   callInputText,
   changeText,
@@ -163,7 +164,7 @@ function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): 
 function question(block: BlockOf<'question'>): Html {
   const asked = block.request.questions.map(
     (one) =>
-      html`<p><strong>${one.header}</strong>: ${one.text}</p><ul>${one.options.map((option) => html`<li>${option.label}</li>`)}</ul><p>Answer: <strong>${answerText(block, one.id)}</strong></p>`,
+      html`<p><strong>${one.header}</strong>: ${one.text}</p><ul>${one.options.map((option) => html`<li>${option.label}</li>`)}</ul><p>${answerTitle(block)}: <strong>${answerText(block, one.id)}</strong></p>`,
   )
   return html`<section>${asked}</section>`
 }

@@ -11,6 +11,7 @@ import {
 } from '@parley/protocol'
 import {
   answerText,
+  answerTitle,
   type BlockFacts,
   callInputText,
   changeText,
@@ -129,7 +130,7 @@ function question(block: BlockOf<'question'>): string {
     paragraphs(
       `**${inline(one.header)}**: ${inline(one.text)}`,
       one.options.map((option) => `- ${inline(option.label)}`).join('\n'),
-      `Answer: **${inline(answerText(block, one.id))}**`,
+      `${inline(answerTitle(block))}: **${inline(answerText(block, one.id))}**`,
     ),
   )
   return paragraphs(...asked)

@@ -34,7 +34,7 @@ function leavesOf(command: Command, path = ''): { path: string; command: Command
   ]
 }
 
-const leaves = leavesOf(createProgram(contextUnderTest({ env: {}, cwd: '/' }).context, () => undefined))
+const leaves = leavesOf(await createProgram(contextUnderTest({ env: {}, cwd: '/' }).context, () => undefined))
 
 it('every command that prints a result takes --json', () => {
   expect(leaves.length).toBeGreaterThan(50)

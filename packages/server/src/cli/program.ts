@@ -3,15 +3,8 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../version.ts'
 import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
-import { addAccessCommands } from './definitions/access.ts'
-import { addAgentCommands } from './definitions/agents.ts'
-import { addNotify } from './definitions/notify.ts'
-import { addCompletions, addOperationCommands } from './definitions/operation.ts'
-import { addPermissionCommands } from './definitions/permissions.ts'
-import { addProofCommands } from './definitions/proof.ts'
 import { createRegistry, examples, visibleTokenWarning } from './definitions/registry.ts'
-import { addServe, addServerCommands } from './definitions/server.ts'
-import { addSessionCommands } from './definitions/sessions.ts'
+import { addServe } from './definitions/server.ts'
 import { nearest } from './nearest.ts'
 import { createOutput } from './terminal/output.ts'
 
@@ -23,9 +16,10 @@ export async function runProgram(process: NodeJS.Process): Promise<never> {
   const args = withDefaultCommand(process.argv.slice(2))
   hideSecrets(process)
   let exitCode = 0
-  const program = createProgram(context, (code) => {
+  const done = (code: number) => {
     exitCode = code
-  })
+  }
+  const program = await createProgram(context, done, args[0])
   try {
     await program.parseAsync(withKnownHelp(program, args), { from: 'user' })
   } catch (thrown) {
@@ -136,8 +130,15 @@ function usageLine(
   return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: ${invocation} ${isCommand ? `${whole} ` : ''}--help`
 }
 
-/** The whole command tree. `done` gets the exit code of the command. */
-export function createProgram(context: Context, done: (exitCode: number) => void): Command {
+/**
+ * The command tree. `done` gets the exit code of the command. For the command `serve`, the tree has only that command,
+ * because each further definition costs time at the start of a server.
+ */
+export async function createProgram(
+  context: Context,
+  done: (exitCode: number) => void,
+  command?: string,
+): Promise<Command> {
   const program = new Command(context.invocation)
     .description('The session server for coding agents. Without a command, it runs the server.')
     .version(version, '-V, --version', 'print the version')
@@ -160,15 +161,7 @@ PARLEY_DATABASE_URL, PARLEY_NODE_URL and PARLEY_PLACE, then config.json in the d
     )
   const registry = createRegistry(program, context, done)
   addServe(registry)
-  addSessionCommands(registry)
-  addProofCommands(registry)
-  addPermissionCommands(registry)
-  addAgentCommands(registry)
-  addServerCommands(registry)
-  addAccessCommands(registry)
-  addNotify(registry)
-  addOperationCommands(registry)
-  addCompletions(program, registry)
+  if (command !== 'serve') (await import('./definitions/index.ts')).addOtherCommands(program, registry)
   return program
 }
 

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -121,6 +122,31 @@ it('backup refuses an existing file and a folder without sessions, and leaves no
   })
   expect(readdirSync(home.folder).filter((name) => name.endsWith('.partial'))).toEqual([])
   expect(readdirSync(home.dataDir).filter((name) => name.includes('snapshot'))).toEqual([])
+})
+
+it('a restore brings back neither an invitation nor a role that was taken since the backup', async () => {
+  const home = homeForTest()
+  const served = await home.serve()
+  await turn(home, 'help')
+  using client = createClient({ url: served.url, token: served.token })
+  const { url } = await client.call('createInvite', { body: { role: 'admin' } })
+  const publicKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey
+  const spki = publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
+  const accept = (one: typeof client, link: string) =>
+    one.call('createDevice', { body: { code: new URL(link).hash.slice(1), publicKey: spki } })
+  const { personId } = await accept(client, url)
+  const open = await client.call('createInvite', { body: { role: 'admin' } })
+  const file = join(home.folder, 'backup.tar.gz')
+  expect((await home.run(['backup', file])).exitCode).toBe(0)
+  await accept(client, open.url)
+  await client.call('patchPerson', { params: { id: personId }, body: { role: 'viewer' } })
+  await stop(served)
+  expect((await home.run(['restore', file, '--yes'])).exitCode).toBe(0)
+  const again = await home.serve()
+  using restored = createClient({ url: again.url, token: again.token })
+  await expect(accept(restored, open.url)).rejects.toMatchObject({ code: 'unauthorized' })
+  const { people } = await restored.call('listPeople')
+  expect(people.map(({ role }) => role)).toEqual(['admin', 'viewer'])
 })
 
 it('what was revoked after the backup stays revoked, and the current token is kept', async () => {

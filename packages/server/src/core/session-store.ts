@@ -51,6 +51,7 @@ export type SessionStore = {
   waiting(): Promise<SessionState[]>
   /**
    * Replaces the text of one event and the state, and begins a new epoch. This is the only change of a stored event.
+   * Alerts of the session that are not sent yet are removed, because they can contain the text.
    */
   redact(batch: RedactBatch): Promise<void>
   /** Deletes all rows of the session. Returns false if there was no such session. */

@@ -67,7 +67,10 @@ export function createMemoryAlerts(logs: Logs): {
     cursors.delete(sessionId)
     deliveries = deliveries.filter(({ session }) => session !== sessionId)
   }
-  return { methods, forget }
+  const forgetUnsent = (sessionId: string) => {
+    deliveries = deliveries.filter(({ session, doneAt }) => session !== sessionId || doneAt !== undefined)
+  }
+  return { methods, forget, forgetUnsent }
 }
 
 type DeliveryMethods = Pick<

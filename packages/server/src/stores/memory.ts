@@ -41,7 +41,7 @@ export function createMemoryStore(): SessionStore & AccessStore & AlertStore & L
   const alerts = createMemoryAlerts(sessions)
   const ledger = createMemoryLedger()
   return {
-    ...logMethods(sessions, rules, ledger.queue),
+    ...logMethods(sessions, rules, ledger.queue, alerts.forgetUnsent),
     ...listMethods(sessions),
     async delete(sessionId, _, drafts = []) {
       for (const rule of rules.values()) if (rule.sessionId === sessionId) rules.delete(rule.ruleId)
@@ -70,6 +70,7 @@ function logMethods(
   sessions: Map<string, Kept>,
   rules: Map<string, PermissionRule>,
   queue: (drafts: readonly LedgerDraft[]) => void,
+  forgetUnsent: (sessionId: string) => void,
 ): LogMethods {
   const find = (sessionId: string): Kept => {
     const kept = sessions.get(sessionId)
@@ -95,6 +96,7 @@ function logMethods(
         throw new RangeError(`There is no event ${event.seq}.`)
       kept.events[event.seq - 1] = event.json
       sessions.set(sessionId, { ...kept, epoch, state: copy(state) })
+      forgetUnsent(sessionId)
       queue(ledger)
     },
     async read(sessionId, { after = 0, before = Number.POSITIVE_INFINITY, limit }) {

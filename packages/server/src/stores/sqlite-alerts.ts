@@ -189,6 +189,12 @@ function keyMethods(database: SqliteDatabase): Pick<AlertStore, 'pushKey'> {
   }
 }
 
+/** Deletes the alerts of a session that are not sent yet: they can contain a text that is being redacted. */
+export function createUnsentRemoval(database: SqliteDatabase): (sessionId: string) => void {
+  const remove = database.prepare('DELETE FROM alert_deliveries WHERE session = ? AND done_at IS NULL')
+  return (sessionId) => void remove.run(sessionId)
+}
+
 /** Deletes what the alerts know of a session, in the transaction that deletes the session. */
 export function createAlertRemoval(database: SqliteDatabase): (sessionId: string) => void {
   const statements = ['alert_cursors', 'alert_deliveries'].map((table) =>

@@ -54,7 +54,7 @@ export function checkDatabase(file: string, known: number): CheckedDatabase {
 export type FolderLock = Disposable & {
   /** False if the file is not a database any more. */
   readonly isReadable: boolean
-  /** What was revoked or disabled. A backup may be older than that. */
+  /** What was revoked, disabled or given fewer rights. A backup may be older than that. */
   revoked(): Revoked
   /** Moves everything into the one file, so that replacing the file replaces the database. */
   fold(): void
@@ -62,7 +62,12 @@ export type FolderLock = Disposable & {
 
 export type Revoked = {
   readonly records: readonly { readonly kind: AccessKind; readonly id: string; readonly at: number }[]
-  readonly people: readonly { readonly id: string; readonly at: number }[]
+  /** The people as they are now. `at` is when a person was disabled. */
+  readonly people: readonly {
+    readonly id: string
+    readonly at: number | null
+    readonly role: string | null
+  }[]
 }
 
 /** Locks a database for this process, so that no server opens it. Throws a ParleyError if it is in use. */
@@ -91,8 +96,8 @@ export function lockDatabase(file: string): FolderLock {
         'SELECT kind, id, retired_at AS at FROM access_records WHERE retired_at IS NOT NULL',
       )
       const people = db.prepare(
-        `SELECT id, json_extract(data, '$.disabledAt') AS at FROM access_records
-         WHERE kind = 'person' AND json_extract(data, '$.disabledAt') IS NOT NULL`,
+        `SELECT id, json_extract(data, '$.disabledAt') AS at, json_extract(data, '$.role') AS role
+         FROM access_records WHERE kind = 'person'`,
       )
       return {
         records: records.all() as Revoked['records'][number][],

@@ -27,6 +27,7 @@ export type LogParts = {
   readonly rules: ReturnType<typeof createSqliteRules>
   readonly environments: ReturnType<typeof createSqliteEnvironments>
   readonly removeAlerts: (sessionId: string) => void
+  readonly removeUnsent: (sessionId: string) => void
   readonly ledger: { readonly queue: QueueLedger }
 }
 
@@ -123,6 +124,7 @@ export class SqliteLogs {
       this.#parts.events.replace(known, event)
       this.#parts.sessions.update(known.key, state)
       this.#parts.sessions.beginEpoch(known.key, epoch)
+      this.#parts.removeUnsent(sessionId)
       this.#parts.ledger.queue(ledger)
     })
     // The old text must not stay in the WAL.

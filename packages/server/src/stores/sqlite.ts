@@ -3,7 +3,7 @@ import type { AlertStore } from '../core/alert-store.ts'
 import type { LedgerStore } from '../core/ledger-store.ts'
 import type { SessionStore } from '../core/session-store.ts'
 import { createSqliteAccess } from './sqlite-access.ts'
-import { createAlertRemoval, createSqliteAlerts } from './sqlite-alerts.ts'
+import { createAlertRemoval, createSqliteAlerts, createUnsentRemoval } from './sqlite-alerts.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
 import { createSqliteDecisions, createSqliteEnvironments, createSqliteRules } from './sqlite-decisions.ts'
 import { createSqliteEvents } from './sqlite-events.ts'
@@ -47,6 +47,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
   const logs = new SqliteLogs(database, {
     ...{ events, sessions, rules, environments, ledger },
     removeAlerts: createAlertRemoval(database),
+    removeUnsent: createUnsentRemoval(database),
   })
   return {
     create: async (batch) => logs.create(batch),

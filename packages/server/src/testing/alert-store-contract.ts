@@ -26,6 +26,7 @@ export function alertStoreContract(name: string, open: () => Promise<AlertStoreU
     afterEach(() => tested.cleanup())
     targetCases(setup)
     searchCases(setup)
+    redactionCases(setup)
     claimCases(setup)
     outcomeCases(setup)
     presenceCases(setup)
@@ -125,6 +126,21 @@ function searchCases({ get }: Setup): void {
     expect(await store.alertCursor(id)).toBeUndefined()
     const claimed = await store.claimDeliveries({ now: 9000, until: 10_000, limit: 10 })
     expect(claimed.map(({ alert }) => alert)).toEqual([deliveries[1]?.alert])
+  })
+}
+
+function redactionCases({ get }: Setup): void {
+  it('removes the alerts of a session that are not sent yet when one of its events is redacted', async () => {
+    const store = get()
+    const [id, other] = [await created(store, 1), await created(store, 2)]
+    await store.putTarget(targetOf('a'))
+    const alerts = [id, other].map((session) => deliveryOf(1, { session, alert: `${session}:1` }))
+    for (const alert of alerts)
+      await store.addAlerts({ session: alert.session, from: undefined, to: 1, deliveries: [alert] })
+    const state = emptyState(id, 'epo_2')
+    await store.redact({ sessionId: id, event: eventOf(1), epoch: 'epo_2', state })
+    const claimed = await store.claimDeliveries({ now: 9000, until: 10_000, limit: 10 })
+    expect(claimed.map(({ alert }) => alert)).toEqual([alerts[1]?.alert])
   })
 }
 

@@ -1,5 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { allRoles, defined } from '@parley/protocol'
+import type { AccessRecord } from '../../core/access-store.ts'
 import { migrations } from '../../stores/migrations/index.ts'
 import { checkDatabase, type FolderLock, lockDatabase, type Revoked } from '../../stores/sqlite-closed.ts'
 import { identityOf, removeOwner } from '../../stores/sqlite-owner.ts'
@@ -72,7 +74,7 @@ function replaceData(dataDir: string, staging: string, lock: FolderLock): string
 /**
  * Checks the database of a backup and prepares it for use: every session gets a new epoch, because readers may have seen
  * events that the backup does not have, whose numbers will be used again. What was revoked since the backup remains
- * revoked. Returns the number of sessions.
+ * revoked, and invitations are removed. Returns the number of sessions.
  */
 async function prepareDatabase(file: string, { records, people }: Revoked): Promise<number> {
   checkDatabase(file, migrations.at(-1)?.version ?? 0)
@@ -80,10 +82,11 @@ async function prepareDatabase(file: string, { records, people }: Revoked): Prom
   try {
     const sessions = await store.beginEpochs()
     for (const { kind, id, at } of records) await store.retireAccessRecord(kind, id, at)
-    const stored = await store.accessRecords()
-    for (const { id, at } of people) {
-      const person = stored.find((record) => record.kind === 'person' && record.id === id)
-      if (person) await store.putAccessRecord({ ...person, data: { ...person.data, disabledAt: at } })
+    for (const record of await store.accessRecords()) {
+      // Somebody may have used the invitation since the backup, and an invitation works once.
+      if (record.kind === 'invite') await store.removeAccessRecord('invite', record.id)
+      const now = record.kind === 'person' && people.find(({ id }) => id === record.id)
+      if (now) await store.putAccessRecord({ ...record, data: narrowed(record.data, now) })
     }
     await store.queueLedger([
       { at: Date.now(), kind: 'store.restored', subject: 'database', data: { sessions } },
@@ -93,6 +96,12 @@ async function prepareDatabase(file: string, { records, people }: Revoked): Prom
   } finally {
     await store.close()
   }
+}
+
+/** A person of a backup, who is not enabled again and gets no rights that were taken since. */
+function narrowed(data: AccessRecord['data'], { at, role }: Revoked['people'][number]): AccessRecord['data'] {
+  const lower = allRoles.find((one) => one === data.role || one === role)
+  return { ...data, ...defined({ role: lower }), ...(at !== null && { disabledAt: at }) }
 }
 
 function keepCurrent(dataDir: string, staging: string): string[] {

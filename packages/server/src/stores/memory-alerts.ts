@@ -15,6 +15,8 @@ type Logs = ReadonlyMap<string, { readonly events: readonly string[]; readonly s
 export function createMemoryAlerts(logs: Logs): {
   readonly methods: AlertStore
   readonly forget: (sessionId: string) => void
+  /** Deletes the alerts of a session that are not sent yet. */
+  readonly forgetUnsent: (sessionId: string) => void
 } {
   const targets = new Map<string, TargetRecord>()
   const cursors = new Map<string, number>()

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LedgerEntry } from '@parley/protocol'
@@ -32,6 +33,26 @@ it('parley verify accepts an export, lists its calls, and finds a changed copy',
   expect(bad.exitCode).toBe(1)
   expect(JSON.parse(bad.stdout)).toMatchObject({ isGood: false })
   expect(JSON.parse(bad.stdout).findings.length).toBeGreaterThan(0)
+})
+
+it('parley verify sends no control characters of a file to the terminal', async () => {
+  await using home = createHome()
+  const hostile = '\u001b]0;owned\u0007\n'
+  const about = { seq: 1, at: 1, sessionId: 'ses_a' }
+  const lines = [
+    { ...about, type: 'session.created', forkedFrom: { sessionId: hostile, seq: hostile } },
+    { ...about, seq: 2, sessionId: hostile, type: 'turn.ended' },
+  ]
+  const file = join(home.folder, 'hostile.jsonl')
+  writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`)
+  const keys = join(home.folder, 'keys.txt')
+  const { publicKey } = generateKeyPairSync('ed25519')
+  writeFileSync(keys, publicKey.export({ type: 'spki', format: 'pem' }))
+  const { exitCode, stdout } = await home.run(['verify', file, '--key', keys])
+  expect(exitCode).toBe(1)
+  expect(stdout).toContain('NOT VERIFIED')
+  expect(stdout).not.toContain('\u001b')
+  expect(stdout).not.toContain('\u0007')
 })
 
 it('parley verify finds a log that was cut at a seal, with a head or with the ledger', async () => {

@@ -14,7 +14,7 @@ export function logLines(log: VerifiedLog, { findings, undecided, isTrusted }: S
   const { sessionId, events, sealedTo, seals, keyIds, calls, redacted, isLate, forkedFrom, signedAnswers } =
     log
   const rest = events - sealedTo
-  return [
+  const lines = [
     `Session ${oneLine(sessionId)}: ${events} events, ${seals} seals, key ${keyIds.map((id) => oneLine(id)).join(', ') || 'none'}`,
     ...(forkedFrom
       ? [
@@ -41,6 +41,8 @@ export function logLines(log: VerifiedLog, { findings, undecided, isTrusted }: S
         ]
       : []),
   ]
+  // The fields of a file that somebody else made can contain anything.
+  return lines.map((line) => oneLine(line))
 }
 
 const decisions: Readonly<Record<DecidedBy, string>> = {

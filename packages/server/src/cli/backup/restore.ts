@@ -1,7 +1,6 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { allRoles, defined } from '@parley/protocol'
-import type { AccessRecord } from '../../core/access-store.ts'
 import { migrations } from '../../stores/migrations/index.ts'
 import { checkDatabase, type FolderLock, lockDatabase, type Revoked } from '../../stores/sqlite-closed.ts'
 import { identityOf, removeOwner } from '../../stores/sqlite-owner.ts'
@@ -98,8 +97,10 @@ async function prepareDatabase(file: string, { records, people }: Revoked): Prom
   }
 }
 
+type RecordData = Readonly<Record<string, unknown>>
+
 /** A person of a backup, who is not enabled again and gets no rights that were taken since. */
-function narrowed(data: AccessRecord['data'], { at, role }: Revoked['people'][number]): AccessRecord['data'] {
+function narrowed(data: RecordData, { at, role }: Revoked['people'][number]): RecordData {
   const lower = allRoles.find((one) => one === data.role || one === role)
   return { ...data, ...defined({ role: lower }), ...(at !== null && { disabledAt: at }) }
 }

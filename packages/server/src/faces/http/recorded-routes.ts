@@ -21,6 +21,12 @@ const pick = (from: Readonly<Record<string, unknown>>, ...names: string[]) =>
 const byId = ({ params }: Handled) => params.id
 const rights = ['personId', 'scopes', 'limits', 'expiresAt']
 
+const deviceAdded: Recording = {
+  kind: 'device.added',
+  subject: ({ reply }) => reply.deviceId,
+  data: ({ reply, body }) => ({ ...pick(reply, 'name', ...rights), ...pick(body, 'publicKey') }),
+}
+
 /**
  * The routes that the ledger records, after they have succeeded and before they are answered. What an answer of a
  * person grants, deletions and redactions are recorded where they are stored.
@@ -36,14 +42,8 @@ const recordings = new Map<Route, Recording>([
     },
   ],
   [routes.revokeInvite, { kind: 'invite.revoked', subject: byId }],
-  [
-    routes.createDevice,
-    {
-      kind: 'device.added',
-      subject: ({ reply }) => reply.deviceId,
-      data: ({ reply, body }) => ({ ...pick(reply, 'name', ...rights), ...pick(body, 'publicKey') }),
-    },
-  ],
+  [routes.createDevice, deviceAdded],
+  [routes.finishOidc, deviceAdded],
   [routes.revokeDevice, { kind: 'device.revoked', subject: byId }],
   [
     routes.createToken,

@@ -1,0 +1,17 @@
+import { routes } from '@parley/protocol'
+import { expect, it } from 'vitest'
+import { recordRequest } from './recorded-routes.ts'
+
+it('records a browser that was signed in with a code, and one with an OpenID provider, without their secrets', async () => {
+  const drafts: unknown[] = []
+  const host = { recordInLedger: async (draft: unknown) => void drafts.push(draft) }
+  const reply = { deviceId: 'dev_1', name: 'Phone', personId: 'per_1', scopes: ['read'] }
+  const body = { publicKey: 'key', code: 'code', secret: 'secret', state: 'state', answer: 'code=x' }
+  for (const route of [routes.createDevice, routes.finishOidc]) {
+    const handled = { params: undefined, query: undefined, body, reply }
+    await recordRequest(host, route, handled, { actor: undefined, address: '127.0.0.1' })
+  }
+  const data = { name: 'Phone', personId: 'per_1', scopes: ['read'], publicKey: 'key' }
+  const added = { kind: 'device.added', subject: 'dev_1', address: '127.0.0.1', data }
+  expect(drafts).toEqual([added, added])
+})

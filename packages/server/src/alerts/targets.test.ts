@@ -41,6 +41,19 @@ it('nobody else can change, test or remove a target', async () => {
   expect((await targets.list(owner)).targets).toEqual([])
 })
 
+it('a browser cannot change, test or remove a target of its person that has more rights than the browser', async () => {
+  await using tested = await alertsUnderTest()
+  const { targets } = tested
+  const phone = { ...guest, person: owner.person, id: 'dev_phone' }
+  const { targetId } = await targets.add(owner, hook)
+  const forbidden = { code: 'forbidden' }
+  expect((await targets.list(phone)).targets).toHaveLength(1)
+  await expect(targets.patch(phone, targetId, { detail: 'full' })).rejects.toMatchObject(forbidden)
+  await expect(targets.test(phone, targetId)).rejects.toMatchObject(forbidden)
+  await expect(targets.remove(phone, targetId)).rejects.toMatchObject(forbidden)
+  expect((await targets.list(owner)).targets).toMatchObject([{ detail: 'title' }])
+})
+
 it('webhooks and topics need the scope admin, and a browser can add only itself', async () => {
   await using tested = await alertsUnderTest()
   const { targets } = tested

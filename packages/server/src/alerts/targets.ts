@@ -9,7 +9,7 @@ import {
   type Target,
   type TargetPatch,
 } from '@parley/protocol'
-import { createRateLimit, expectScopes, maySee, type Principal } from '../access/index.ts'
+import { createRateLimit, expectRevocable, expectScopes, maySee, type Principal } from '../access/index.ts'
 import { note } from './deliver-alerts.ts'
 import type { DispatcherParts } from './dispatcher.ts'
 import { testMessage } from './message.ts'
@@ -79,7 +79,7 @@ export function createTargets(parts: TargetsParts): Targets {
     },
     async patch(principal, id, { disabled, ...changes }) {
       await parts.refresh()
-      const { data, ...target } = found(parts, principal, id)
+      const { data, ...target } = await changeable(parts, principal, id)
       const { disabledAt, ...rest } = { ...data, ...defined(changes) }
       const at = disabled === undefined ? disabledAt : disabled ? (disabledAt ?? now()) : undefined
       await put({ ...target, data: { ...rest, ...defined({ disabledAt: at }) } })
@@ -87,13 +87,13 @@ export function createTargets(parts: TargetsParts): Targets {
     },
     async remove(principal, id) {
       await parts.refresh()
-      found(parts, principal, id)
+      await changeable(parts, principal, id)
       await store.removeTarget(id)
       await changed()
     },
     async test(principal, id) {
       await parts.refresh()
-      const target = found(parts, principal, id)
+      const target = await changeable(parts, principal, id)
       limit.check(principal.person.id)
       limit.count(principal.person.id)
       const at = now()
@@ -115,6 +115,18 @@ function found({ targets }: Pick<TargetsParts, 'targets'>, principal: Principal,
   const target = targets().find((one) => one.id === id)
   if (target && isShownTo(principal, target)) return target
   throw new ParleyError('not_found', `There is no target ${id}. List the targets to see their ids.`)
+}
+
+/** Like `found`. Throws ParleyError `forbidden` if the browser or token that added the target has more rights. */
+async function changeable(parts: TargetsParts, principal: Principal, id: string): Promise<KnownTarget> {
+  const target = found(parts, principal, id)
+  const { personId, holder } = target.data
+  const adder = holder.id === principal.id ? undefined : await parts.principalOf(holder)
+  if (adder) {
+    const { scopes, limits } = adder
+    expectRevocable(principal, { id: holder.id, personId, scopes: [...scopes], ...defined({ limits }) })
+  }
+  return target
 }
 
 function shownTo({ kind, id }: Principal, target: KnownTarget, last: unknown): Target {

@@ -257,8 +257,9 @@ export class Holders {
       return
     }
     const isSame = JSON.stringify(holder.data) === JSON.stringify(data)
-    const { usedAt = 0 } = holder.record
-    holder.record = { ...record, ...((record.usedAt ?? 0) < usedAt && { usedAt }) }
+    // The record may have been read before the holder was revoked here. A revocation is final.
+    const { usedAt = 0, retiredAt = record.retiredAt } = holder.record
+    holder.record = { ...record, ...((record.usedAt ?? 0) < usedAt && { usedAt }), ...defined({ retiredAt }) }
     if (!isSame) holder.data = data
     if (!isSame || record.retiredAt !== undefined) callAll(holder.held)
   }

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { createMemoryStore } from '../stores/memory.ts'
+import { Holders } from './holders.ts'
+
+it('a token that is revoked while the records are read stays revoked', async () => {
+  const store = createMemoryStore()
+  const data = { name: 'ci', hash: 'x', hint: 'x' }
+  await store.putAccessRecord({ kind: 'token', id: 'tok_1', data, createdAt: 1 })
+  let answer = Promise.resolve()
+  const accessRecords = async () => {
+    const records = await store.accessRecords()
+    await answer
+    return records
+  }
+  const holders = new Holders({ ...store, accessRecords }, 'owner')
+  await holders.load()
+  const slow = Promise.withResolvers<void>()
+  answer = slow.promise
+  const reading = holders.reload()
+  const token = holders.get('token', 'tok_1')
+  if (!token) throw new Error('The token is not loaded.')
+  expect(holders.callerOf(token)).toBeDefined()
+  // The records were read before the revocation, and arrive after it.
+  await new Promise((resolve) => setTimeout(resolve))
+  await holders.retire(token)
+  slow.resolve()
+  await reading
+  expect(holders.callerOf(token)).toBeUndefined()
+})

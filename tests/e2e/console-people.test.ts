@@ -95,6 +95,8 @@ describe('a viewer', () => {
     await page.goto(`${server.url}/settings/browser`)
     await settings(page, 'Signed-in browsers').getByText('Scopes: read').waitFor()
     expect(await settings(page, 'Signed-in browsers').getByRole('listitem').count()).toBe(1)
+    await page.goto(`${server.url}/settings/notifications`)
+    await page.getByText('None of your browsers gets alerts.').waitFor()
     expect(consoleErrors).toEqual([])
   })
 

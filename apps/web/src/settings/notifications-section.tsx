@@ -93,7 +93,11 @@ export function TargetsSection() {
       title="Where alerts are sent"
       purpose="Browsers, webhooks and ntfy topics. Each gets alerts about the sessions that the browser or token which added it may read."
     >
-      {targets?.length === 0 && <p className="text-sm">Alerts are sent nowhere.</p>}
+      {targets?.length === 0 && (
+        <p className="text-sm">
+          {mayAdd ? 'Alerts are sent nowhere.' : 'None of your browsers gets alerts.'}
+        </p>
+      )}
       <ul className="flex flex-col gap-2">
         {targets?.map((target) => (
           <TargetRow key={target.targetId} target={target} change={change} />

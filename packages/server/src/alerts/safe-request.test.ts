@@ -55,6 +55,11 @@ describe('an address in a URL', () => {
     'x',
   ])('%s is refused', (url) => expect(() => check(url, 'other')).toThrow())
 
+  it('over http is refused with the setting that permits it for private addresses', () => {
+    expect(() => check('http://127.0.0.1:4872/hook', 'other')).toThrow(/https:\/\/.*alerts\.privateTargets/)
+    expect(() => check('http://127.0.0.1:4872/hook', 'push')).toThrow('The address must start with https://.')
+  })
+
   it('that is public or a name is accepted', () => {
     expect(check('https://8.8.8.8/x', 'other').href).toBe('https://8.8.8.8/x')
     expect(check('https://example.org/x', 'push').href).toBe('https://example.org/x')

@@ -59,7 +59,11 @@ export function createSafeRequest(
     if (url.username !== '' || url.password !== '')
       throw refused('The address must not contain a user or a password.')
     if (url.protocol === 'http:' && !mayBePrivate(url, kind))
-      throw refused('The address must start with https://.')
+      throw refused(
+        kind === 'push'
+          ? 'The address must start with https://.'
+          : 'The address must start with https://. An administrator can permit http and private addresses with alerts.privateTargets in config.json.',
+      )
     const literal = literalOf(url)
     // The lookup of a request is not called for a literal address.
     if (literal !== undefined && !isPermitted(url, kind, classOf(literal))) throw notPermitted(url.hostname)

@@ -78,7 +78,11 @@ it('a backup without a server contains what the WAL has', async () => {
   await served.running.ended
   expect(statSync(join(home.dataDir, 'parley.sqlite-wal')).size).toBeGreaterThan(0)
   const file = join(home.folder, 'backup.tar.gz')
-  expect(await home.run(['backup', file])).toMatchObject({ exitCode: 0, stdout: '' })
+  expect(await home.run(['backup', file])).toMatchObject({
+    exitCode: 0,
+    stdout: '',
+    stderr: expect.stringMatching(/^Wrote \S+ \(\d+ KB\): /m),
+  })
   const dataDir = join(home.folder, 'restored')
   expect((await home.run(['restore', file, '--data-dir', dataDir])).exitCode).toBe(0)
   const shown = await home.run(['show', id, '--data-dir', dataDir, '--json'])

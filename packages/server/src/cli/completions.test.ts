@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@parley/client'
@@ -37,6 +37,17 @@ function complete(shell: Shell, words: readonly string[], home = bin): string[] 
   const output = execFileSync(shell, [...arguments_, script], { encoding: 'utf8', cwd: bin, env })
   return output.split('\n').flatMap((one) => (one === '' ? [] : [one.replace(/\t.*/, '')]))
 }
+
+it('completions without a shell name the shells', async () => {
+  await using home = createHome()
+  const { exitCode, stderr } = await home.run(['completions'])
+  expect([exitCode, stderr]).toEqual([2, 'parley: Give a shell: bash, zsh, fish.\n'])
+})
+
+it('fish reads the script without an error', () => {
+  const { stderr } = spawnSync('fish', ['--no-config', join(bin, 'fish')], { encoding: 'utf8' })
+  expect(stderr).toBe('')
+})
 
 describe.each(shells)('completions in %s', (shell) => {
   it('offer commands, subcommands, options and the words that a place accepts', () => {

@@ -265,6 +265,39 @@ describe('a wrong argument', () => {
   })
 })
 
+describe('a group of commands', () => {
+  it.each([
+    ['audit', 'head, export or keys'],
+    ['service', 'install, status, logs or uninstall'],
+  ])('"%s" without a subcommand prints the help and names the subcommands', async (group, names) => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run([group])
+    expect([exitCode, stderr.split('\n').at(-2)]).toEqual([
+      2,
+      `parley: "${group}" needs another word: ${names}.`,
+    ])
+    expect(stderr).toContain(`Usage: npm start -- ${group} [options] [command]`)
+  })
+})
+
+describe('the help', () => {
+  it.each([[''], ['run'], ['retention'], ['service install'], ['pair']])(
+    'of "%s" fits into 80 columns, except for its examples',
+    async (command) => {
+      await using home = createHome()
+      const { stdout } = await home.run([...command.split(' ').filter(Boolean), '--help'])
+      const wide = stdout.split('\n').filter((line) => line.length > 80 && !line.startsWith('  $ '))
+      expect([stdout.length > 500, wide]).toEqual([true, []])
+    },
+  )
+
+  it('shows how to write to a file without the output of npm', async () => {
+    await using home = createHome()
+    const { stdout } = await home.run(['completions', '--help'])
+    expect(stdout).toContain('$ npm start --silent -- completions bash >> ~/.bashrc\n')
+  })
+})
+
 describe('a folder that does not exist', () => {
   it.each([['run demo hello --cwd nowhere'], ['trust nowhere']])(
     'in "%s" is reported with the same message',

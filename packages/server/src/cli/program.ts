@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help } from 'commander'
 import { version } from '../version.ts'
 import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
@@ -115,6 +115,7 @@ function usageLine(
 ): string {
   const group = program.commands.find((one) => one.name() === command)
   const verbs = group?.commands.map((one) => one.name()) ?? []
+  const known = [verbs.slice(0, -1).join(', '), verbs.at(-1)].filter(Boolean).join(' and ')
   const whole = verbs.includes(word) ? `${command} ${word}` : command
   const words = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   if (code === 'commander.excessArguments' && command === 'serve') {
@@ -123,9 +124,11 @@ function usageLine(
   if (code === 'commander.excessArguments' && verbs.length > 0 && whole === command) {
     const near = nearest(word, verbs)
     const hint = near === undefined ? '' : ` Did you mean "${command} ${near}"?`
-    const known = verbs.length === 1 ? verbs[0] : `${verbs.slice(0, -1).join(', ')} and ${verbs.at(-1)}`
     return `parley: unknown command "${command} ${word}"; use ${known}.${hint} See: ${invocation} ${command} --help`
   }
+  // The help was printed already.
+  if (code === 'commander.help' && verbs.length > 0)
+    return `parley: "${command}" needs another word: ${known.replace(' and ', ' or ')}.`
   const isCommand = code !== 'commander.unknownCommand' && code !== 'commander.help'
   return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: ${invocation} ${isCommand ? `${whole} ` : ''}--help`
 }
@@ -147,7 +150,12 @@ export async function createProgram(
     .enablePositionalOptions()
     .hook('preAction', (_, command) => warnOfToken(command, context))
     .exitOverride()
-    .configureOutput({ outputError: () => {}, writeOut: context.output.out, writeErr: context.output.err })
+    .configureOutput({
+      outputError: () => {},
+      writeOut: (text) => context.output.out(wrapped(text, context.output.columns())),
+      writeErr: (text) => context.output.err(wrapped(text, context.output.columns())),
+    })
+    .configureHelp({ subcommandTerm })
     .addHelpText(
       'after',
       examples(context, 'parley', 'parley run demo "help"', 'parley sessions', 'parley help run'),
@@ -163,6 +171,23 @@ PARLEY_DATABASE_URL, PARLEY_NODE_URL and PARLEY_PLACE, then config.json in the d
   addServe(registry)
   if (command !== 'serve') (await import('./definitions/index.ts')).addOtherCommands(program, registry)
   return program
+}
+
+/** The name and the arguments of a command. Its aliases and `[options]` would leave too little room for descriptions. */
+function subcommandTerm(command: Command): string {
+  return new Help().subcommandTerm(command).replace(/^([\w-]+)(\|[\w-]+)?( \[options\])?/, '$1')
+}
+
+const leastColumns = 40
+
+/** Fits the paragraphs of a help text into the terminal. Indented lines are kept: they are examples, or fit already. */
+function wrapped(help: string, columns: number): string {
+  const width = Math.max(columns, leastColumns)
+  if (!help.split('\n').some((line) => line.length > width && !line.startsWith(' '))) return help
+  const joined = help.replace(/^(\S.*[^.:])\n(?=\S)/gm, '$1 ')
+  return joined.replace(new RegExp(`^(?! ).{${width + 1},}$`, 'gm'), (line) =>
+    line.replace(new RegExp(`(.{1,${width}})( +|$)`, 'g'), '$1\n').trimEnd(),
+  )
 }
 
 /** Warns about a token given as an argument. For `serve`, the server writes this warning to its log instead. */

@@ -73,6 +73,13 @@ it('parley verify finds a log that was cut at a seal, with a head or with the le
   expect(await Promise.all(codes(cut))).toEqual([0, 1, 1])
 })
 
+it('parley verify names a file that does not exist', async () => {
+  await using home = createHome()
+  const file = join(home.folder, 'nothing.jsonl')
+  const { exitCode, stderr } = await home.run(['verify', file])
+  expect([exitCode, stderr]).toEqual([2, `parley: ${file} does not exist.\n`])
+})
+
 it('parley redact removes the content of an event, and the export still verifies', async () => {
   await using home = createHome()
   const { file, keys } = await exported(home)

@@ -44,12 +44,12 @@ export async function backup(
     const manifest = await writeArchive(file, sources, {
       version,
       now,
-      progress: (bytes) => progress.say(`${megabytes(bytes)} of ${megabytes(total)}`),
+      progress: (bytes) => progress.say(`${sizeText(bytes)} of ${sizeText(total)}`),
     })
     const { size: bytes } = statSync(file)
     const names = manifest.files.map((one) => one.name)
     const text = [
-      `Wrote ${file} (${megabytes(bytes)}): ${names.join(', ')}.`,
+      `Wrote ${file} (${sizeText(bytes)}): ${names.join(', ')}.`,
       'It contains conversations and secrets, and is readable only by you.',
       `To restore it: ${commandLine(`restore ${file}`)}`,
     ].join('\n')
@@ -98,6 +98,6 @@ export function refusePostgres({ dataDir, databaseUrl }: Configuration): void {
   )
 }
 
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`
+export function sizeText(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -22,7 +22,9 @@ export async function completions(
   if (!known)
     throw new ParleyError(
       'validation_error',
-      `completions takes one of ${shells.join(', ')}, not "${shell ?? ''}".`,
+      shell === undefined
+        ? `Give a shell: ${shells.join(', ')}.`
+        : `completions takes one of ${shells.join(', ')}, not "${shell}".`,
     )
   context.output.out({ bash: bashScript, zsh: zshScript, fish: fishScript }[known](commandTree(program)))
   return 0

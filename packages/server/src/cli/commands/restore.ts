@@ -10,7 +10,7 @@ import { makeDataFolder } from '../data-folder.ts'
 import { localTimeText } from '../durations.ts'
 import { printResult } from '../terminal/output.ts'
 import { startProgress } from '../terminal/progress.ts'
-import { megabytes, refusePostgres } from './backup.ts'
+import { refusePostgres, sizeText } from './backup.ts'
 
 type RestoreOptions = Flags & {
   readonly yes?: boolean
@@ -41,7 +41,7 @@ export async function restoreBackup(
   const restored = await restore({
     dataDir,
     archive: resolve(cwd, given),
-    extracted: (bytes) => progress.say(megabytes(bytes)),
+    extracted: (bytes) => progress.say(sizeText(bytes)),
     checking: () => progress.say('checking the database'),
   })
   progress[Symbol.dispose]()

@@ -149,6 +149,10 @@ function textOf(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
-    throw new ParleyError('validation_error', `${file} cannot be read (${code}).`, { cause: thrown })
+    throw new ParleyError(
+      'validation_error',
+      `${file} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}.`,
+      { cause: thrown },
+    )
   }
 }

@@ -58,7 +58,8 @@ function linesOf(command: CompletedCommand): string[] {
       return values === undefined ? [] : [`${isLast ? start('more', index) : start(index)} ${values}`]
     }),
     ...options.map(({ name, about, value }) => {
-      const values = value === undefined ? '' : ` -x ${valuesOf(value) ?? ''}`
+      // fish refuses -F together with -x, which is -r and -f.
+      const values = value === undefined ? '' : ` ${value === 'file' ? '-r' : '-x'} ${valuesOf(value) ?? ''}`
       return `${start()} -l ${name.slice(2)}${values.trimEnd()} -d '${quoted(about)}'`
     }),
   ]

@@ -63,7 +63,7 @@ function addInvites(people: Command, { under, run }: Registry): void {
     'parley people invite --role viewer --name Ana --expires 1d',
   )
     .requiredOption('--role <role>', 'viewer, member, approver or admin')
-    .option('--name <name>', 'suggest this name; the person may change it')
+    .option('--name <name>', 'whom the invitation is for; the person chooses the name that others see')
     .option('--expires <time>', 'until when the link works, such as 12h or 30d (default: 7d)')
     .option('--json', 'print the invitation with its link as JSON')
     .action(run(async () => (await load()).invite))

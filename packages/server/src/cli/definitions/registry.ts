@@ -71,13 +71,13 @@ function withCommonOptions(command: Command): Command {
 }
 
 /**
- * Formats examples of use. A checkout has no `parley` on the PATH. In pipes and `$(…)`, npm must not print the command
+ * Formats examples of use. A checkout has no `parley` on the PATH. In pipes, redirections and `$(…)`, npm must not print the command
  * that it runs.
  */
 export function examples({ invocation }: Context, ...lines: string[]): string {
   const commandLine = createCommandLine({ invocation })
   const here = lines.map((line) => {
-    const program = commandLine('', { quiet: /[|(]/.test(line) }).trimEnd()
+    const program = commandLine('', { quiet: /[|(]| >/.test(line) }).trimEnd()
     return line.replace(/(?<![\w./-])parley(?![\w-])/, () => program)
   })
   return `\nExamples:\n${here.map((line) => `  $ ${line}`).join('\n')}`

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createClaudeAdapter } from '../packages/server/src/adapters/claude/index.ts'
+import { builtInAdapters } from '../packages/server/src/adapters/index.ts'
 import { emptyPackage, NpxHome, packageSizes } from '../tests/e2e/npx-home.ts'
 import { packPackages } from '../tests/e2e/packed-packages.ts'
 import type { Figure, Row } from './lib/figure.ts'
@@ -77,7 +77,7 @@ function sizeRows(sizes: ReadonlyMap<string, number>, claude: number): Row[] {
 
 /** The size of the Agent SDK with Claude Code, installed as npm installs a dependency. */
 function claudeBytes(folder: string): number {
-  const { install: sdk } = createClaudeAdapter({ env: {} })
+  const sdk = builtInAdapters().find(({ id }) => id === 'claude')?.install
   const place = join(folder, 'claude')
   mkdirSync(place)
   const args = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--prefix', place]

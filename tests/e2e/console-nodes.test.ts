@@ -148,7 +148,7 @@ describe('the console of a server with other nodes', () => {
     const id = await laptop.session('show a permission')
     const { page } = await openTab({ load: false })
     await page.goto(`${desk.url}/inbox`)
-    const entry = page.getByRole('listitem').filter({ has: page.locator(`a[href="/sessions/${id}"]`) })
+    const entry = page.getByRole('listitem').filter({ has: page.locator(`a[href$="sessions/${id}"]`) })
     await entry.getByRole('button', { name: /^Allow once/ }).waitFor()
     await laptop.kill()
     await entry.getByText('Your answer is kept, and carried out when laptop is back.').waitFor()

@@ -61,7 +61,7 @@ describe('keyboard input', () => {
     expect(await prompt(page).inputValue()).toBe('once')
 
     const list = page.getByRole('navigation', { name: 'Sessions' })
-    await list.locator(`a[href="/sessions/${other}"]`).click()
+    await list.locator(`a[href$="sessions/${other}"]`).click()
     await terminals.getByRole('button', { name: 'Open a terminal' }).waitFor()
     expect(await focused(page)).toBe('Prompt')
     await list.locator(`a[href="${here}"]`).click()

@@ -1,7 +1,7 @@
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
+import { builtInAdapters } from '../../packages/server/src/adapters/index.ts'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import { listen } from './console-browser.ts'
@@ -67,7 +67,8 @@ describe('Claude', () => {
     expect(refused.stderr).toMatch(/was not found\..* Install it: parley agents install claude\n$/)
     expect(refused.exitCode).toBe(1)
 
-    const { path = '' } = await createClaudeAdapter({ env: {} }).probe(AbortSignal.timeout(10_000))
+    const claude = builtInAdapters().find(({ id }) => id === 'claude')
+    const { path = '' } = (await claude?.probe(AbortSignal.timeout(10_000))) ?? {}
     symlinkSync(path, join(bin, 'claude'))
     const stillRefused = await use('run', 'claude', words('Hello.'))
     expect(stillRefused.stderr).toContain(

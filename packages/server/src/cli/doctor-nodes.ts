@@ -62,7 +62,7 @@ function latencyCheck({ latencyMs }: DatabaseInspection): Check {
 }
 
 function clockCheck({ clockSkewMs }: DatabaseInspection): Check {
-  const name = 'clock'
+  const name = 'database clock'
   const skew = Math.abs(clockSkewMs)
   const direction = clockSkewMs > 0 ? 'behind' : 'ahead of'
   const text = `this machine is ${durationText(skew)} ${direction} the database`

@@ -262,7 +262,7 @@ describe('parley migrate', () => {
       type: 'result',
       sessions: 21,
       receipts: 370,
-      settings: 9,
+      settings: 11,
       skippedSettings: 0,
     })
   })
@@ -272,7 +272,8 @@ it('a server continues with the sessions of a data folder that was copied', asyn
   await using home = createHome()
   expect((await home.run(['run', 'demo', 'help'])).exitCode).toBe(0)
   const env = { PARLEY_DATABASE_URL: await postgres.database() }
-  expect((await home.run(['migrate', '--to'], { env })).exitCode).toBe(0)
+  const to = await home.run(['migrate', '--to'], { env })
+  expect(to.exitCode, to.stderr).toBe(0)
   const server = await home.serve([], { env })
   expect((await home.run(['sessions'])).stdout).toContain('help')
   expect((await home.run(['run', 'demo', 'help', '--session', 'last'])).exitCode).toBe(0)

@@ -128,7 +128,15 @@ it('parley doctor checks that the nodes reach each other, and reports a node wit
     return { exitCode, found: lines.map((line) => JSON.parse(line) as Check) }
   }
   const well = await checks()
-  const names = ['database', 'database latency', 'clock', 'nodes', 'versions', 'node URL', 'other node']
+  const names = [
+    'database',
+    'database latency',
+    'database clock',
+    'nodes',
+    'versions',
+    'node URL',
+    'other node',
+  ]
   for (const name of names) {
     const results = well.found.filter((check) => check.name === name).map(({ result }) => result)
     expect([name, results]).toEqual([name, ['ok']])

@@ -60,7 +60,11 @@ export function createSqliteLedger(database: SqliteDatabase): { store: LedgerSto
       return (rows as LedgerRow[]).map(entryOf)
     },
     lastOfLedger: async (subject) => database.read(() => last(subject)),
-    sealKeys: async () => database.read(() => selectKeys.all()) as SealKey[],
+    async sealKeys() {
+      const rows = database.read(() => selectKeys.all()) as SealKey[]
+      // The driver's rows have no prototype, so they would not equal the rows of another store.
+      return rows.map((row) => ({ ...row }))
+    },
     addSealKey: async ({ keyId, publicKey, addedAt }) =>
       database.write(() => Number(insertKey.run(keyId, publicKey, addedAt).changes) > 0),
   }

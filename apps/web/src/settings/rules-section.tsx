@@ -211,16 +211,18 @@ export function TrustSection() {
             key={`${trusted.folder} ${trusted.place}`}
             className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
           >
-            <span className="min-w-0 flex-1 font-mono text-xs [overflow-wrap:anywhere]">
-              {trusted.folder}
-            </span>
-            {isAtSeveralPlaces(folders) && trusted.place && (
-              <span className="text-xs text-faint">at {visible(trusted.place)}</span>
-            )}
-            <span className="text-xs text-faint">
-              Trusted {agoInWords(trustedAt, now)}
-              {byText(otherActorText(trustedBy, self))}
-            </span>
+            <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-1">
+              <span className="min-w-0 grow basis-48 font-mono text-xs [overflow-wrap:anywhere]">
+                {trusted.folder}
+              </span>
+              {isAtSeveralPlaces(folders) && trusted.place && (
+                <span className="text-xs text-faint">at {visible(trusted.place)}</span>
+              )}
+              <span className="text-xs text-faint">
+                Trusted {agoInWords(trustedAt, now)}
+                {byText(otherActorText(trustedBy, self))}
+              </span>
+            </div>
             {administers && (
               <Button
                 look="danger"

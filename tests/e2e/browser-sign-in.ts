@@ -23,12 +23,15 @@ export async function signIn(page: Page, server: SignInServer): Promise<void> {
 async function createKey(): Promise<string> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
   const pair = await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])
-  Object.assign(window, { privateKey: pair.privateKey })
-  const bytes = new Uint8Array(await crypto.subtle.exportKey('spki', pair.publicKey))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/=+$/, '')
+  const base64url = (bytes: ArrayBuffer) =>
+    btoa(String.fromCharCode(...new Uint8Array(bytes)))
+      .replaceAll('+', '-')
+      .replaceAll('/', '_')
+      .replace(/=+$/, '')
+  const spki = await crypto.subtle.exportKey('spki', pair.publicKey)
+  const keyId = base64url(await crypto.subtle.digest('SHA-256', spki)).slice(0, 16)
+  Object.assign(window, { device: { key: pair.privateKey, keyId } })
+  return base64url(spki)
 }
 
 /** Runs in the page. */
@@ -40,8 +43,8 @@ function storeDevice(deviceId: string): Promise<void> {
     opening.onerror = () => reject(opening.error)
     opening.onsuccess = () => {
       const writing = opening.result.transaction('devices', 'readwrite')
-      const { privateKey: key } = window as unknown as { privateKey: CryptoKey }
-      writing.objectStore('devices').put({ deviceId, key }, 'this')
+      const { device } = window as unknown as { device: { key: CryptoKey; keyId: string } }
+      writing.objectStore('devices').put({ deviceId, ...device }, 'this')
       writing.onabort = () => reject(writing.error)
       writing.oncomplete = () => {
         opening.result.close()

@@ -42,7 +42,7 @@ async function restore(proxy: TcpProxy, page: Page, context: BrowserContext): Pr
   await page.getByTestId('offline').first().waitFor({ state: 'detached' })
 }
 
-type Logged = { type: string; outcome?: string; requestId: string }
+type Logged = { type: string; outcome?: string; requestId: string; signature?: unknown }
 const eventsOf = async (id: string) =>
   (await server.call<{ events: Logged[] }>(`/api/sessions/${id}/events?limit=1000`)).events
 const outcomesOf = async (id: string) =>
@@ -101,6 +101,8 @@ describe('an answer that is given while the server is unreachable', () => {
     await shows(page, new RegExp(next))
     await unsent(page).waitFor({ state: 'detached' })
     expect(await outcomesOf(id)).toEqual([outcome])
+    const resolved = (await eventsOf(id)).find(({ type }) => type.endsWith('.resolved'))
+    expect(resolved).toHaveProperty('signature')
   })
 
   it('can be withdrawn, and is then not sent', async () => {

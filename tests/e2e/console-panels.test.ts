@@ -282,6 +282,10 @@ describe('a panel', () => {
     const first = events.getByRole('listitem').last()
     await first.locator('summary').click()
     await first.getByText('"type": "session.created"').waitFor()
+    await events
+      .getByRole('status')
+      .getByText(/^Verified to event \d+\.$/)
+      .waitFor()
     await first.getByRole('button', { name: 'Copy event' }).click()
     await eventually(() => page.evaluate(() => navigator.clipboard.readText())).toContain('session.created')
     expect(await seriousFindings(page)).toEqual([])

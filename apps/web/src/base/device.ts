@@ -4,10 +4,11 @@ import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 
 /**
  * The identity of this browser at the server: a private key that no script can read, and the id of its public key.
- * The access token is kept only in the memory of this tab.
+ * A browser that was signed in by an older version has no id, and signs no answers. The access token is kept only in the
+ * memory of this tab.
  */
 type StoredDevice = { readonly deviceId: string } & (
-  | { readonly key: CryptoKey }
+  | { readonly key: CryptoKey; readonly keyId?: string }
   // A page over plain HTTP has no keys.
   | { readonly secret: string }
 )
@@ -86,7 +87,7 @@ export async function forgetDevice(): Promise<void> {
   await (await database()).delete('devices', recordKey).catch(() => {})
 }
 
-async function storedDevice() {
+export async function storedDevice(): Promise<StoredDevice | undefined> {
   return (await database()).get('devices', recordKey)
 }
 

@@ -32,6 +32,12 @@ type Options = OutboxBrowser & {
   readonly announce: (text: string) => void
 }
 
+/** A decision names the input that was shown: the server refuses it for a request with another input. */
+function withInputHash(request: OpenRequest, answer: AnswerCommand): AnswerCommand {
+  if (request.type !== 'permission' || answer.type !== 'permission.decide') return answer
+  return { ...answer, inputHash: request.inputHash }
+}
+
 /** The answers that the server has not accepted yet. The person is told of every answer that does not take effect. */
 export class AnswerOutbox extends Outbox<AnswerContent> {
   readonly #options: Options
@@ -56,7 +62,7 @@ export class AnswerOutbox extends Outbox<AnswerContent> {
     const { requestId } = request
     if (this.isGivenHere(requestId)) return
     const [asked, said] = [requestText(request), answerText(request, answer)]
-    this.add({ sessionId, requestId, answer, asked, said })
+    this.add({ sessionId, requestId, answer: withInputHash(request, answer), asked, said })
   }
 
   /** Whether this tab has answered. Answers of other tabs do not count: the server accepts the first answer. */

@@ -1,8 +1,10 @@
 import type { DecisionOptions } from '@parley/client'
-import type { Answers, OpenRequest } from '@parley/protocol'
+import { type Answers, hasCode, type OpenRequest } from '@parley/protocol'
+import { useEffect } from 'react'
 import { client } from '../base/client.ts'
 import { navigate } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
+import type { AnswerCommand } from '../call/answer-text.logic.ts'
 import { announce } from '../parts/announcer.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { browser } from '../session-data/prompts.ts'
@@ -13,7 +15,15 @@ import { AnswerOutbox, type GivenAnswer } from './answer-outbox.ts'
 export const answers = new AnswerOutbox({
   ...browser,
   async send({ sessionId, requestId, answer, commandId }, signal) {
-    await client.command(sessionId, answer, { commandId, signal })
+    const signed = await signedInTime(sessionId, answer, commandId)
+    const sent = client.command(sessionId, signed, { commandId, signal })
+    // The server refuses the signature if another tab has meanwhile signed this browser in again.
+    await (signed === answer
+      ? sent
+      : sent.catch((thrown: unknown) => {
+          if (!hasCode(thrown, 'forbidden')) throw thrown
+          return client.command(sessionId, answer, { commandId, signal })
+        }))
     removeAnswerDraft(requestId)
   },
   openRequests() {
@@ -25,6 +35,25 @@ export const answers = new AnswerOutbox({
   announce,
 })
 
+const loadSigning = () => import('./sign-answer.ts')
+
+/** An answer must not wait for a signature longer than this. */
+const signMs = 3_000
+
+/** The answer with a signature, or without one if it cannot be signed in time. */
+async function signedInTime(
+  sessionId: string,
+  answer: AnswerCommand,
+  commandId: string,
+): Promise<AnswerCommand> {
+  const late = Promise.withResolvers<AnswerCommand>()
+  const cancel = browser.clock.after(signMs, () => late.resolve(answer))
+  const signing = loadSigning().then(({ signAnswer }) => signAnswer(sessionId, answer, commandId))
+  const signed = await Promise.race([signing.catch(() => answer), late.promise])
+  cancel()
+  return signed
+}
+
 export function startAnswers(): void {
   answers.start()
   waiting.subscribe(() => answers.removeSettled())
@@ -34,6 +63,8 @@ export function startAnswers(): void {
 /** The functions that answer a request, and whether an answer is being sent. */
 export function useAnswer(sessionId: string, request: OpenRequest) {
   const { requestId } = request
+  // Loaded while the server is reachable: the answer may be given when it is not.
+  useEffect(() => void loadSigning().catch(() => {}), [])
   return {
     sending: useStore(answers, () => answers.isGivenHere(requestId)),
     decide: (decision: 'allow' | 'deny', options: DecisionOptions = {}) =>

@@ -15,8 +15,10 @@ export async function isKnownHere(): Promise<boolean> {
 export async function signIn(register: (publicKey: string) => Promise<Device>): Promise<void> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
   const { publicKey, privateKey } = await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])
-  const device = await register(base64url(await crypto.subtle.exportKey('spki', publicKey)))
-  await storeDevice({ deviceId: device.deviceId, key: privateKey })
+  const spki = await crypto.subtle.exportKey('spki', publicKey)
+  const keyId = base64url(await crypto.subtle.digest('SHA-256', spki)).slice(0, 16)
+  const device = await register(base64url(spki))
+  await storeDevice({ deviceId: device.deviceId, key: privateKey, keyId })
   rememberSelf(device)
 }
 

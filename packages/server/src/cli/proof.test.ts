@@ -55,6 +55,35 @@ it('parley verify sends no control characters of a file to the terminal', async 
   expect(stdout).not.toContain('\u0007')
 })
 
+it.each([
+  ['edit a file', { Read: 'agent', Edit: 'person' }],
+  ['run a command', { Bash: 'person' }],
+  ['parallel', { Bash: 'person', Read: 'agent' }],
+  ['delegate', { Task: 'reading', Grep: 'agent', Bash: 'person' }],
+  ['fail', { WebFetch: 'agent' }],
+])('an export of the demo session "%s" verifies, and names who decided each call', async (prompt, by) => {
+  await using home = createHome()
+  const file = join(home.folder, 'session.jsonl')
+  await home.run(['run', 'demo', prompt, '--on-permission', 'allow'])
+  await home.run(['export', 'last', '--proof', '-o', file])
+  const verified = await home.run(['verify', file, '--json'])
+  expect(verified).toMatchObject({ exitCode: 0 })
+  const { calls } = JSON.parse(verified.stdout) as { calls: { tool: string; by: string }[] }
+  expect(Object.fromEntries(calls.map((call) => [call.tool, call.by]))).toEqual(by)
+})
+
+it('a rule refuses a call about which the demo agent does not ask', async () => {
+  await using home = createHome()
+  const file = join(home.folder, 'session.jsonl')
+  await home.run(['rules', 'add', 'deny', 'WebFetch'])
+  await home.run(['run', 'demo', 'fail'])
+  await home.run(['export', 'last', '--proof', '-o', file])
+  expect(readFileSync(file, 'utf8')).toMatch(/"type":"permission.resolved".*"outcome":"denied".*"by":"rule"/)
+  const verified = await home.run(['verify', file, '--json'])
+  expect(verified).toMatchObject({ exitCode: 0 })
+  expect(JSON.parse(verified.stdout)).toMatchObject({ calls: [] })
+})
+
 it('parley verify finds a log that was cut at a seal, with a head or with the ledger', async () => {
   await using home = createHome()
   const { file, keys } = await exported(home)

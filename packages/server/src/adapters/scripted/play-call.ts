@@ -23,14 +23,28 @@ type Outputs = AsyncGenerator<AgentOutput>
 export async function* playTool(turn: Turn, step: ToolStep, place: Place): Playing {
   const call = { toolCallId: turn.newId('call'), spec: step, place }
   const { order = 'call-first' } = step
-  if (order === 'result-first') {
+  if (order === 'result-first' && !isForbidden(turn, call)) {
     yield* run(turn, call)
     yield* announce(turn, call)
     return undefined
   }
   if (order !== 'result-only') yield* announce(turn, call)
-  if (order !== 'call-only') yield* run(turn, call)
-  return undefined
+  return order === 'call-only' ? undefined : yield* runUnlessForbidden(turn, call)
+}
+
+/** Whether a rule or the mode refuses a call about which the script asks nobody. */
+function isForbidden(turn: Turn, { spec, place }: Call): boolean {
+  return turn.person.forbids(askAbout({ spec, place }))
+}
+
+/** Runs a call about which the script asks nobody. A refused call is reported to the host, as real agents do. */
+async function* runUnlessForbidden(turn: Turn, call: Call): Playing {
+  if (!isForbidden(turn, call)) {
+    yield* run(turn, call)
+    return undefined
+  }
+  const asking: PermissionCall = { ...call, spec: { ...call.spec, type: 'permission' } }
+  return yield* settle(turn, asking, await askPermission(turn, asking))
 }
 
 export async function* playPermission(turn: Turn, step: PermissionStep, place: Place): Playing {
@@ -70,7 +84,10 @@ export async function* playParallel(turn: Turn, step: ParallelStep, outer: Place
   const waiting = new Map(
     asking.map((call) => [call, askPermission(turn, call).then((answer) => ({ call, answer }))]),
   )
-  for (const call of tools) yield* run(turn, call)
+  for (const call of tools) {
+    const ending = yield* runUnlessForbidden(turn, call)
+    if (ending) return ending
+  }
   while (waiting.size > 0) {
     const { call, answer } = await Promise.race(waiting.values())
     waiting.delete(call)
@@ -123,10 +140,20 @@ export async function* announce(turn: Turn, call: Call): Outputs {
 type PermissionCall = Call & { readonly spec: PermissionStep }
 
 function askPermission(turn: Turn, call: PermissionCall): Promise<PermissionAnswer | undefined> {
-  const { toolCallId, spec, place } = call
+  turn.remember('asked', call.place.path)
+  const ask = { ...askAbout(call), toolCallId: call.toolCallId }
+  return answerTo(turn, turn.person.permit(ask, turn.interrupted))
+}
+
+function askAbout({
+  spec,
+  place,
+}: {
+  spec: CallSpec & Partial<PermissionStep>
+  place: Place
+}): PermissionAsk {
   const { name, kind = 'other', title = name, input = {}, reason, readOnly, diffs, suggestions } = spec
-  const ask: PermissionAsk = {
-    toolCallId,
+  return {
     tool: name,
     kind,
     title,
@@ -137,8 +164,6 @@ function askPermission(turn: Turn, call: PermissionCall): Promise<PermissionAnsw
     ...(suggestions && { suggestions }),
     ...parentOf(place),
   }
-  turn.remember('asked', place.path)
-  return answerTo(turn, turn.person.permit(ask, turn.interrupted))
 }
 
 /** The answer, or undefined if the turn or the agent ended meanwhile: the answer must then have no effect. */

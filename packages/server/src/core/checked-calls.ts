@@ -9,12 +9,14 @@ const maxCalls = 1000
  * The result of such a call names the hash of its input, so that every call in a log has a decision.
  */
 export class CheckedCalls {
-  readonly #checked = new Set<string>()
+  /** How many checks of each call were not followed by a result yet. */
+  readonly #checked = new Map<string, number>()
   readonly #called = new Map<string, string>()
 
   add(tool: string, input: unknown): void {
     keepLatest(this.#checked)
-    this.#checked.add(hashOf({ tool, input }))
+    const hash = hashOf({ tool, input })
+    this.#checked.set(hash, (this.#checked.get(hash) ?? 0) + 1)
   }
 
   /** The output, with the hash if it is the result of a call that was checked. */
@@ -27,7 +29,15 @@ export class CheckedCalls {
     if (output.type !== 'tool-call.ended') return output
     const checked = this.#called.get(output.toolCallId)
     this.#called.delete(output.toolCallId)
-    return checked !== undefined && this.#checked.has(checked) ? { ...output, checked } : output
+    return checked !== undefined && this.#takeCheck(checked) ? { ...output, checked } : output
+  }
+
+  /** Uses up one check of the call, so that a later call with the same input needs a check of its own. */
+  #takeCheck(hash: string): boolean {
+    const count = this.#checked.get(hash) ?? 0
+    if (count > 1) this.#checked.set(hash, count - 1)
+    else this.#checked.delete(hash)
+    return count > 0
   }
 }
 
@@ -40,7 +50,7 @@ function hashIfSerialisable(call: object): string | undefined {
   }
 }
 
-function keepLatest(list: Set<string> | Map<string, string>): void {
+function keepLatest(list: Map<string, unknown>): void {
   const [oldest] = list.keys()
   if (list.size >= maxCalls && oldest !== undefined) list.delete(oldest)
 }

@@ -19,7 +19,7 @@ export type AccessRecord = {
  * PORT. Stores access records and makes no decisions. Rules:
  * - a stored record is durable against the death of this process when the promise resolves.
  * - a retired record stays retired, whatever is stored later.
- * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
  * - the caller may keep what is returned; the store never changes it afterwards.
  */
 export type AccessStore = {

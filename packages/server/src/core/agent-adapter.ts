@@ -324,7 +324,7 @@ export type PermissionAsk = {
   /** The agent asks although its own mode accepts edits. Of the modes, only bypass allows the call. */
   readonly insisted?: boolean
   readonly diffs?: readonly Diff[]
-  /** The agent's own suggestions of what a lasting answer would cover. */
+  /** The lasting answers that the agent itself suggests. */
   readonly suggestions?: readonly PermissionOption[]
 }
 

@@ -3,9 +3,9 @@ export type AgentPackage = {
   readonly package: string
   /** The version that is known to work. */
   readonly version: string
-  /** The SHA-512 of that version, in the form of npm's lock file. Another content is not installed. */
+  /** The SHA-512 of that version, as written in npm's lock file. A package with a different hash is not installed. */
   readonly integrity?: string
-  /** The version that the program of that version reports, if it is another. */
+  /** The version that the installed program reports, if it differs from `version`. */
   readonly programVersion?: string
   /** Present if the adapter loads the package into its own process, instead of running its program. */
   readonly library?: {

@@ -31,7 +31,7 @@ it('an unknown agent is distinguished from one that is not installed, and the kn
   })
 })
 
-it('conversations are matched with sessions by one query of the store', async () => {
+it('conversations are matched with sessions in one query to the store', async () => {
   const store = createMemoryStore()
   const asked: unknown[] = []
   const noLooking = async () => {

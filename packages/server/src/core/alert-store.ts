@@ -32,24 +32,24 @@ export type ClaimedDelivery = Pick<NewDelivery, 'target' | 'alert' | 'subject' |
 }
 
 export type DeliveryOutcome =
-  /** `sent` is false if the delivery turned out to be of no use. */
+  /** `sent` is false if the delivery was dropped because nobody needs it any more. */
   | { readonly done: true; readonly sent: boolean; readonly at: number }
   | { readonly done: false; readonly nextAt: number; readonly attempts: number }
 
-/** What is derived from the events of a session up to `to`. */
+/** The deliveries that are derived from the events of a session up to `to`. */
 export type AlertStep = {
   readonly session: string
-  /** The cursor that was read before; undefined if there was none. */
+  /** The cursor before this step; undefined if there was none. */
   readonly from: number | undefined
   readonly to: number
   readonly deliveries: readonly NewDelivery[]
 }
 
 /**
- * PORT. Stores the targets of alerts, how far each log was searched for alerts, and what is still to be sent. It makes
- * no decisions. Rules:
+ * PORT. Stores the targets of alerts, how far each log was searched for alerts, and the deliveries that are still to
+ * be sent. It makes no decisions. Rules:
  * - a change is durable against the death of this process when the promise resolves.
- * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
  * - the cursor and the deliveries of a session are deleted with the session.
  * - times are milliseconds since 1970 by the clock of the caller.
  */
@@ -91,11 +91,11 @@ export type AlertStore = {
   /** Deletes deliveries that were done before this time, and those that expired before it. */
   pruneDeliveries(before: number): Promise<void>
 
-  /** Stores until when a page of a person is visible; undefined: it no longer is. */
+  /** Stores the time until which a page of a person counts as visible. Undefined means that it is no longer visible. */
   setPresence(page: string, personId: string, until: number | undefined): Promise<void>
   isPresent(personId: string, now: number): Promise<boolean>
 
-  /** Returns the key that signs pushes. It is stored once; `make` creates it. */
+  /** Returns the key that signs pushes. The first call creates it with `make` and stores it. */
   pushKey(make: () => string): Promise<string>
   /** Absent if no other process can open the store. */
   readonly shared?: SharedSettings

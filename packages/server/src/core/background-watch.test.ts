@@ -94,7 +94,7 @@ const open = ({ agent }: World): FaultyConnection => agent.connections.at(-1)!
 const ownTurn: AgentOutput = { type: 'turn.started', cause: { by: 'agent' } }
 
 describe('background work', () => {
-  it('that is silent ends at the limit on silence', async () => {
+  it('without any output ends at the limit on silence', async () => {
     const made = await world()
     await prompt(made.session)
     await onlyTask(made.session)
@@ -105,7 +105,7 @@ describe('background work', () => {
     expect(await ended(made.session)).toMatchObject([{ status: 'stopped', reason: 'limit' }])
   })
 
-  it('that reports for ever ends at the limit on its total, and releases its slot to another session', async () => {
+  it('that never stops reporting ends at the limit on its total time, and releases its slot to another session', async () => {
     const made = await world()
     await prompt(made.session)
     await made.reportsFor(55)
@@ -119,7 +119,7 @@ describe('background work', () => {
     await other.when(({ connected }) => connected)
   })
 
-  it('is counted from the end of the last turn that a prompt started', async () => {
+  it('has its total time counted from the end of the last turn that a prompt started', async () => {
     const made = await world()
     await prompt(made.session)
     await made.reportsFor(55)
@@ -135,7 +135,7 @@ describe('background work', () => {
     expect(await ended(made.session)).toHaveLength(2)
   })
 
-  it('is counted over the turns that the agent starts by itself, but not over time without work', async () => {
+  it('has its total time counted over the turns that the agent starts by itself, but not over time without work', async () => {
     const made = await world()
     await prompt(made.session)
     const first = await onlyTask(made.session)
@@ -171,7 +171,7 @@ describe('background work', () => {
     await made.session.when(({ status }) => status === 'background')
   })
 
-  it('is counted from zero when a person steers a turn of the agent', async () => {
+  it('has its total time reset to zero when a person steers a turn of the agent', async () => {
     const made = await world()
     await prompt(made.session)
     await onlyTask(made.session)

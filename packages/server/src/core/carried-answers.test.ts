@@ -51,7 +51,7 @@ it('an answer survives a second stop before its agent has received it, and appli
   expect((await session.state()).lastTurn).toMatchObject({ outcome: 'completed' })
 })
 
-it('an answer that allowed is void once the mode refuses the call', async () => {
+it('a carried answer that allows a call is void once the mode refuses the call', async () => {
   const { world, session, answers } = await answeredUnheard()
   await session.command({ type: 'session.configure', mode: 'read-only' })
   await world.restart()

@@ -18,7 +18,7 @@ const end = (toolCallId: string): RecordedOutput => ({
   content: [],
 })
 
-it('marks as many results as there were checks of the call', () => {
+it('adds the hash to one result for each check of the call', () => {
   const calls = new CheckedCalls()
   calls.add('Bash', { command: 'ls' })
   calls.add('Bash', { command: 'ls' })

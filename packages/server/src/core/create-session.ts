@@ -34,7 +34,7 @@ export type SessionCreation = {
   prepareSession(input: ExpectedSession): Promise<void>
 }
 
-/** What a new session has in addition to its input. */
+/** The parts of a new session that are not in its input. */
 export type OwnParts = {
   /** Tools for this session's agent alone, in addition to the host's. They last as long as this host. */
   readonly tools?: readonly HostTool[]

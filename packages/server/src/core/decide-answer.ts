@@ -45,7 +45,7 @@ export function decidePermission(
   if (inputHash !== undefined && inputHash !== request.inputHash) {
     throw new ParleyError(
       'conflict',
-      'The request has another input than the one that was decided. Look at it again.',
+      'The input of this request differs from the input that was decided. Read the request again.',
       {
         details: { requestId: request.requestId, inputHash: request.inputHash },
       },
@@ -93,7 +93,7 @@ export function decidePermission(
   }
 }
 
-/** The signature of the answer. Whoever passes a command on to a host has checked it. */
+/** The signature of the answer. The caller of the host has already checked it. */
 function signatureOf({ signature, commandId }: CommandOf<'permission.decide' | 'question.answer'>) {
   return signature ? { signature: { ...signature, commandId } } : {}
 }

@@ -135,7 +135,7 @@ describe('prompt.submit', () => {
     expect(refusal(state, command).code).toBe(code)
   })
 
-  it('is refused with a message that a person can follow, with or without the API', () => {
+  it('is refused with a message that says what to do, in the console and over the API', () => {
     expect(refusal(archived, submit).message).toMatch(
       /^This session is archived\. Restore it from the archive first: choose Unarchive in its menu in the console, or PATCH/,
     )
@@ -160,7 +160,7 @@ describe('prompt.submit', () => {
 })
 
 describe('prompt.withdraw', () => {
-  it('removes a prompt from the queue, whatever the turn does', () => {
+  it('removes a prompt from the queue, whether the turn runs, is being cancelled or is parked', () => {
     for (const state of [queueing, andThen(interrupted, ...queuedOne), andThen(parked, ...queuedOne)]) {
       expect(when(state, { type: 'prompt.withdraw', promptId: 'prm_2' })).toEqual({
         drafts: [{ type: 'prompt.withdrawn', promptId: 'prm_2' }],
@@ -569,7 +569,7 @@ describe('session.configure', () => {
 })
 
 describe('session.close', () => {
-  it('records nothing itself', () => {
+  it('records no event', () => {
     expect(when(idle, { type: 'session.close' })).toEqual({ drafts: [] })
   })
 

@@ -116,7 +116,7 @@ describe('a full store', () => {
   })
 
   it.each([2, 3, 5])(
-    'that refuses one write in %i while the agent works loses nothing, and keeps the order',
+    'that refuses one write in %i while the agent works loses no event, and keeps their order',
     async (each) => {
       const odd = faultyStore()
       await using world = await hostUnderTest({ store: odd.store })

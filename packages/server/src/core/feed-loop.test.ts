@@ -185,8 +185,8 @@ async function takeSome<Value>(loop: AsyncIterator<Value>, count: number): Promi
 }
 
 /**
- * Returns the deltas that do not start where the last one of their block ended, and the blocks that are longer than
- * their written text.
+ * Returns the deltas that do not start where the previous delta of their block ended, and the blocks that are longer
+ * than their written text.
  */
 function repeats(values: readonly FeedValue[]): string[] {
   const texts = new Map<string, string>()

@@ -36,7 +36,7 @@ describe('hashOf', () => {
     )
   })
 
-  it('is that of the JSON text when its keys are sorted', () => {
+  it('equals the hash of the JSON text with sorted keys', () => {
     const value = { a: [1, 'two', null, { b: [] }], c: {}, d: true }
     expect(hashOf(value)).toBe(createHash('sha256').update(JSON.stringify(value)).digest('base64url'))
   })

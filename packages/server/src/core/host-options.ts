@@ -32,7 +32,7 @@ export type HostOptions = {
   readonly ids: Ids
   readonly limits?: Partial<Limits>
   readonly freeBytes: () => number
-  /** Signs the seals of logs and the ledger. Without a sealer and a ledger, there are neither. */
+  /** Signs the seals of logs and the entries of the ledger. Logs have seals only if `ledger` is set too. */
   readonly sealer?: Sealer | undefined
   readonly ledger?: LedgerStore | undefined
   /** Tools of the host that agents can call in addition to their own; made with `defineTool`. */

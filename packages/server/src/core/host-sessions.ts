@@ -37,11 +37,11 @@ export type HostSessions = {
   state(sessionId: string): Promise<SessionState>
   /** The state, the last `tail` blocks, and whether the folder is trusted. */
   detail(sessionId: string, tail: number): Promise<SessionDetail>
-  /** In all operations, `by` names who caused them. It is recorded in the log. */
+  /** In all operations, `by` is the actor. It is recorded in the log. */
   patch(sessionId: string, patch: SessionPatch, by?: Actor): Promise<SessionSummary>
   delete(sessionId: string, by?: Actor): Promise<void>
   /**
-   * Deletes a session if it is due at the moment of its deletion, and returns whether it was. Rejects with ParleyError
+   * Deletes a session if `isDue` accepts its current state. Returns whether it was deleted. Rejects with ParleyError
    * `conflict` if another process is the owner.
    */
   deleteIf(sessionId: string, isDue: (state: SessionState) => boolean): Promise<boolean>
@@ -206,7 +206,7 @@ function badCursor({ seq: head, epoch }: SessionState): ParleyError {
   return new ParleyError('conflict', message, { details: { head, epoch } })
 }
 
-/** The events for a change of a session's title, archive or pin. Pure; empty if nothing changes. */
+/** The events that change a session's title, or archive or pin it. Pure; empty if nothing changes. */
 function patchDrafts(state: SessionState, patch: SessionPatch): EventDraft[] {
   const drafts: EventDraft[] = []
   const { title, archived, pinned } = patch

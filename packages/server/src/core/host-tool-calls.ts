@@ -15,7 +15,7 @@ import { interruptByHost } from './turn-transactions.ts'
 
 export type HostToolCalls = {
   /**
-   * Like the `person` of the broker, but remembers what was allowed, so that the call that follows need not ask
+   * Like the `person` of the broker, but remembers each permission, so that the call that follows need not ask
    * again.
    */
   readonly person: Person

@@ -135,7 +135,7 @@ describe('after the end of its turn, a call', () => {
     expect(await odd.recorded()).toMatchObject([{ type: 'tool-call.called' }, closed, late('a')])
   })
 
-  it('that had its result gets nothing more', async () => {
+  it('whose result is recorded gets no further event', async () => {
     await using odd = await world()
     await odd.begin(called('a'), ended('a'), turnEnded)
     await odd.say(ended('a'), updated('a'))

@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '@parley/protocol'
 
-/** What the ledger must record, before it is numbered and signed. */
+/** An entry of the ledger before it is numbered and signed. */
 export type LedgerDraft = Pick<LedgerEntry, 'at' | 'kind' | 'subject' | 'actor' | 'address' | 'data'>
 
 export type QueuedDraft = { readonly id: number; readonly draft: LedgerDraft }
@@ -11,9 +11,9 @@ export type SealKey = { readonly keyId: string; readonly publicKey: string; read
 /**
  * PORT. Stores the ledger and makes no decisions. Drafts wait in a queue, because only one process at a time chains
  * them. Rules:
- * - what is queued or chained is durable against the death of this process when the promise resolves.
+ * - a queued draft or a chained entry is durable against the death of this process when the promise resolves.
  * - drafts leave the queue only together with the entries that record them.
- * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
  */
 export type LedgerStore = {
   queueLedger(drafts: readonly LedgerDraft[]): Promise<void>
@@ -32,7 +32,7 @@ export type LedgerStore = {
   lastOfLedger(subject?: string): Promise<LedgerEntry | undefined>
   /** The keys, in the order in which they were added. */
   sealKeys(): Promise<SealKey[]>
-  /** Adds a key. Returns false if it is known. */
+  /** Adds a key. Returns false if it is stored already. */
   addSealKey(key: SealKey): Promise<boolean>
 }
 

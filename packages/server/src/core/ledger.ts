@@ -18,7 +18,7 @@ export type LedgerMethods = {
 
 export type Ledger = {
   readonly methods: LedgerMethods
-  /** Chains what is queued soon. */
+  /** Chains the queued drafts, after a short delay. */
   wake(): void
   close(): Promise<void>
 }
@@ -141,7 +141,7 @@ export const noLedger: Ledger = {
   close: async () => undefined,
 }
 
-/** Leaves out seals that a later seal of the same session follows: each seal vouches for those before it. */
+/** Keeps only the last seal of each session, because a seal vouches for all seals before it. */
 function newest(drafts: readonly LedgerDraft[]): LedgerDraft[] {
   const isSeal = ({ kind }: LedgerDraft) => kind === 'session.sealed'
   const last = new Map(drafts.filter(isSeal).map((draft) => [draft.subject, draft]))

@@ -483,7 +483,7 @@ describe('configuring', () => {
     expect((await session.state()).effective.model).toBe('scripted-small')
   })
 
-  it('a stricter mode takes effect at once, even before the agent has confirmed it', async () => {
+  it('applies a stricter mode at once, even before the agent has confirmed it', async () => {
     const gate = createGates()
     const { create, gates, runs } = await world({ adapter: slowToConfirm(gate) })
     const session = await create({ mode: 'bypass' })
@@ -501,7 +501,7 @@ describe('configuring', () => {
     expect(runs('after')).toBe(0)
   })
 
-  it('a wider mode takes effect only once the agent has confirmed it', async () => {
+  it('applies a wider mode only once the agent has confirmed it', async () => {
     const gate = createGates()
     const { create, gates, runs } = await world({ adapter: slowToConfirm(gate) })
     const session = await create()
@@ -524,7 +524,7 @@ describe('configuring', () => {
     })
   })
 
-  it('settings that the agent does not have is refused before anything happens', async () => {
+  it('is refused for settings that the agent does not have, before anything happens', async () => {
     const { create } = await world({ agent: { modes: ['ask', 'plan'] } })
     const session = await create()
     const configure = (settings: object) => session.command({ type: 'session.configure', ...settings })

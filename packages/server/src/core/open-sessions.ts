@@ -97,13 +97,13 @@ export class OpenSessions {
     }
   }
 
-  /** The state of a session, which this process need not own. */
+  /** The state of a session, whether or not this process owns it. */
   async state(sessionId: string): Promise<SessionState> {
     const stored = () => loadState(this.#services.store, sessionId)
     return this.#hereOr(sessionId, async () => (await this.open(sessionId)).state, stored)
   }
 
-  /** Follows a session, which this process need not own. */
+  /** Follows a session, whether or not this process owns it. */
   async follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void> {
     if (this.#isSole) return this.followOwned(sessionId, from, reader)
     const { clock, problem } = this.#services
@@ -267,7 +267,7 @@ export class OpenSessions {
   }
 
   /**
-   * Deletes a session with `work`, unless `isDue` says that it must be kept. The session cannot be opened meanwhile.
+   * Deletes a session with `work`, unless `isDue` returns false. The session cannot be opened meanwhile.
    * Afterwards it is no longer in memory, whether or not the deletion succeeds. Returns whether `work` was done.
    */
   async delete(
@@ -293,7 +293,7 @@ export class OpenSessions {
     }
   }
 
-  /** Rewrites the log of a session with `change`, which gets the term. Who opens the session meanwhile waits. */
+  /** Rewrites the log of a session with `change`, which gets the term. Opening the session waits until that is done. */
   async rewrite(sessionId: string, change: (term: number | undefined) => Promise<void>): Promise<void> {
     const session = await this.open(sessionId)
     const term = this.#terms.get(sessionId)

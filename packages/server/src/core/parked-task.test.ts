@@ -79,7 +79,7 @@ describe('a background task that waits for a person without a process', () => {
     expect(logProblems(await session.log())).toEqual([])
   })
 
-  it('keeps its session in memory: its request expires once, and an answer in time is not undone', async () => {
+  it('keeps its session in memory: its request expires once, and an answer given in time stays valid', async () => {
     const { agent, under, session } = await parked()
     await using _ = under
     for (let sweep = 0; sweep < 3; sweep++) {

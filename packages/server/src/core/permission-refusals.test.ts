@@ -125,7 +125,7 @@ describe('a pattern', () => {
     maxKeys: 2,
   })
 
-  it('in a rule that refuses matches every call that it covers in a grant', () => {
+  it('in a refusing rule matches every call that the same pattern in a grant covers', () => {
     let allowed = 0
     fc.assert(
       fc.property(pattern, command, fc.oneof(fc.constant({}), switches), (text, given, more) => {
@@ -142,7 +142,7 @@ describe('a pattern', () => {
     expect(allowed).toBeGreaterThan(20)
   })
 
-  it('in a rule that refuses matches any text with its star', () => {
+  it('in a refusing rule matches any text with its "*"', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), switches, (rest, more) => {
         expect(verdict({ ...more, command: `rm ${rest}` }, about('deny', 'rm *'), 'bypass')).toBe('deny')

@@ -35,7 +35,7 @@ describe('a call that reaches outside or changes a protected file', () => {
     expect(evaluate({ ...edit, ...reach }, inMode('bypass'), []).decision).toBe('allow')
   })
 
-  it.each(far)('(%o) is covered only by a grant that says so', (reach) => {
+  it.each(far)('(%o) is covered only by a grant that has the same field', (reach) => {
     for (const grant of [
       { tool: 'Tool' },
       { tool: '*' },
@@ -310,7 +310,7 @@ describe('the options of a request', () => {
     ['a command without its text', { ...ofKind('execute'), input: {} }],
     ['an input with a field __proto__', { ...ofKind('other'), input: JSON.parse('{"__proto__":1}') }],
     ['a very long input', { ...ofKind('other'), input: { text: 'x'.repeat(20_000) } }],
-  ])('are only for once: %s', (_, subject) => {
+  ])('allow the call only once: %s', (_, subject) => {
     expect(optionsFor(subject).map(({ scope }) => scope)).toEqual(['once', 'once'])
   })
 
@@ -322,7 +322,7 @@ describe('the options of a request', () => {
     expect(optionsFor(unsandboxed, [suggestion])).not.toContain(suggestion)
   })
 
-  it('of a plan are only for once, because another plan is another request', () => {
+  it('of a plan allow it only once, because another plan is another request', () => {
     const suggestion = {
       decision: 'allow',
       scope: 'always',

@@ -32,7 +32,7 @@ export function createPersisting(options: {
         return await log.transact(change)
       } catch (error) {
         if (log.closed) return undefined
-        problem(error, 'record what happened')
+        problem(error, 'record events of the session')
         if (hasCode(error, 'conflict')) broken()
         if (!hasCode(error, 'busy') || stopping.aborted) return undefined
         await pause(wait)

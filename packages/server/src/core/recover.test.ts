@@ -59,7 +59,7 @@ describe('after a restart', () => {
     expect(planFor(andThen(parked, { type: 'agent.disconnected', reason: 'parked' }))).toEqual([])
   })
 
-  it('a turn whose prompt never reached the agent stays open, to be delivered', () => {
+  it('a turn whose prompt never reached the agent stays open, so that the prompt can be delivered', () => {
     expect(planFor(undelivered)).toEqual([])
   })
 

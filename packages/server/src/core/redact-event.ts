@@ -25,7 +25,7 @@ export type Redaction = { readonly seq: number; readonly reason: string }
 type Request = Redaction & { readonly sessionId: string; readonly by: Actor | undefined }
 
 /**
- * Replaces the content of one event. The log is sealed first, so that the leaf of the event is part of a seal. Readers are
+ * Replaces the content of one event. The log is sealed first, so that a seal contains the leaf of the event. Readers are
  * disconnected, and read the log again, because it has a new epoch.
  */
 export async function redactEvent(

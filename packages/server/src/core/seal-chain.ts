@@ -44,7 +44,7 @@ export function salted(event: SessionEvent, sealer: Sealer | undefined): Session
 
 const pageSize = 1000
 
-/** The seals of one log. It reads what it needs of the log from the store, so a restart continues the same chain. */
+/** The seals of one log. Missing parts of the log are read from the store, so a restart continues the same chain. */
 export class SealChain {
   readonly #sealer: Sealer
   readonly #store: Pick<SessionStore, 'read'>

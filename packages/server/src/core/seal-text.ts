@@ -26,7 +26,7 @@ export class SealHash {
     this.#hash.update(leaf)
   }
 
-  /** The hash of a seal up to this event, with these leaves after those that were added. */
+  /** The hash of a seal that ends with event `to`. `leaves` follow the leaves that were added. */
   upTo(to: number, leaves: readonly Buffer[] = []): string {
     const sum = this.#hash.copy()
     for (const leaf of leaves) sum.update(leaf)
@@ -41,7 +41,7 @@ export function signedText(text: string, sign: (text: string) => string): string
   return `${text.slice(0, -1)},"signature":"${sign(text)}"}`
 }
 
-/** Splits what `signedText` has put together; undefined for any other text. */
+/** Splits a text that `signedText` returned; undefined for any other text. */
 export function splitSigned(
   text: string,
 ): { readonly unsigned: string; readonly signature: string } | undefined {

@@ -119,7 +119,7 @@ function repeated<R>(command: Command, hash: string, before: { hash: string; rec
   )
 }
 
-/** What the ledger records of rules that an answer granted. */
+/** The entries of the ledger for rules that an answer granted. */
 function grantedEntries(rules: readonly PermissionRule[] = []): LedgerDraft[] {
   return rules.map(({ createdAt: at, createdBy: actor, ruleId: subject, decision, scope, tool }) => {
     const data = { decision, scope, tool }

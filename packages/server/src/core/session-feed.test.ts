@@ -105,7 +105,7 @@ describe('a reader that joins', () => {
     expect(seqsOf(reader)).toEqual([1, 2, 3, 4])
   })
 
-  it('gets only what follows its cursor', async () => {
+  it('gets only the events after its cursor', async () => {
     const log = aLog(5)
     const reader = aReader()
     await log.feed.follow({ after: 3, epoch: 'epo_1' }, reader)
@@ -126,7 +126,7 @@ describe('a reader that joins', () => {
     expect(seqsOf(reader)).toEqual([1, 2, 3])
   })
 
-  it('gets nothing that is stored but not announced', async () => {
+  it('gets no event that is stored but not announced', async () => {
     const log = aLog(2)
     log.store()
     const reader = aReader()
@@ -183,7 +183,7 @@ describe('a reader that joins', () => {
     expect(textsOf(reader)).toEqual(['{"seq":1}', 'so far'])
   })
 
-  it('does not get again what was published before it joined', async () => {
+  it('does not get items again that were published before it joined', async () => {
     const log = aLog(1)
     const first = aReader()
     await log.feed.follow({}, first)
@@ -327,7 +327,7 @@ describe('live readers', () => {
     expect(curious[1]!.received.batches[0]).toBe(curious[0]!.received.batches[0])
   })
 
-  it('count as native readers for as long as they follow', async () => {
+  it('count as readers of native messages for as long as they follow', async () => {
     const log = aLog(0)
     await log.feed.follow({}, aReader())
     expect(log.feed.hasNativeReaders).toBe(false)

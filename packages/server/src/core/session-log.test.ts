@@ -453,7 +453,7 @@ describe('close', () => {
 })
 
 describe('numbered', () => {
-  it('puts the envelope first and keeps a version', () => {
+  it('puts the common fields of events first and keeps a version', () => {
     const event = numbered({ ...written, version: 1 } as EventDraft, 'ses_1', 7, 70)
     expect(Object.keys(event)).toEqual([
       'seq',

@@ -240,7 +240,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
   }
 }
 
-/** What the ledger records of a seal. */
+/** The entry of the ledger for a seal. */
 function sealedEntry({ at, sessionId, to, hash }: EventOf<'log.sealed'>): LedgerDraft {
   return { at, kind: 'session.sealed', subject: sessionId, data: { to, hash } }
 }
@@ -266,7 +266,7 @@ function storable(state: SessionState): SessionState {
   return { ...state, openBlocks }
 }
 
-/** A native message as JSON text. If it cannot be serialised, the text says so. */
+/** A native message as JSON text, or an object with the reason why the message cannot be serialised. */
 function textOf(message: unknown): string {
   try {
     return JSON.stringify(message) ?? 'null'

@@ -7,7 +7,7 @@ import { hasCode, type ParleyError } from '@parley/protocol'
  *   (ParleyError `conflict`), and writes nothing.
  * - a process that can no longer prove that it is alive loses all its sessions. It is notified before any other
  *   process can claim one, unless it was paused or cut off.
- * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
  */
 export type SessionOwnership = {
   /** Where the folders of this process are. Absent if no other process can write to the store. */
@@ -47,7 +47,7 @@ export type SessionOwnership = {
 export type OwnedSession = { readonly sessionId: string; readonly term?: number; readonly former?: string }
 
 /**
- * Whether an operation failed only because the medium cannot be reached now, or because this process could not prove in
+ * Whether an operation failed only because the storage cannot be reached now, or because this process could not prove in
  * time that it is alive. Such failures occur in large numbers, so they are reported once.
  */
 export function isOutage(thrown: unknown): thrown is ParleyError {

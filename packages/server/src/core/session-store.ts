@@ -16,7 +16,7 @@ import type { LedgerDraft } from './ledger-store.ts'
  *   resolves.
  * - `append` only adds events: a batch whose first seq is not head + 1 is refused with ParleyError `conflict`, and
  *   not written.
- * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`), never a loss.
+ * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`); it is never ignored.
  * - the caller may keep what is returned; the store never changes it afterwards.
  * - settings of folders name their place; a store that only one process opens ignores the place.
  * - writing to an unknown session is refused with `not_found`; reading from it returns nothing.
@@ -108,7 +108,7 @@ export type AppendBatch = {
   readonly rules?: readonly PermissionRule[]
   /** The ids of blocks whose checkpoints these events make obsolete. */
   readonly closedBlocks?: readonly string[]
-  /** What the ledger must record of this batch. It waits in the store until it is chained; see `LedgerStore`. */
+  /** Entries for the ledger about this batch. They wait in the store until they are chained; see `LedgerStore`. */
   readonly ledger?: readonly LedgerDraft[]
 }
 
@@ -120,7 +120,7 @@ export type RedactBatch = Pick<AppendBatch, 'sessionId' | 'term' | 'ledger'> & {
 
 export type CreateBatch = AppendBatch & { readonly epoch: string; readonly state: SessionState }
 
-/** `hash` is the hash of the command. The same id with another content is an error of the client. */
+/** `hash` is the hash of the command. Using one id for two different commands is an error of the client. */
 export type StoredReceipt = { readonly commandId: string; readonly hash: string; readonly receipt: Receipt }
 
 export type ReadRange = { readonly after?: number; readonly before?: number; readonly limit: number }

@@ -330,7 +330,7 @@ class Run {
     }
   }
 
-  /** The number of prompts and answers; only commands create them. */
+  /** The number of prompts and answers in the log. Only commands record them. */
   #countPromptsAndAnswers(log: readonly SessionEvent[]): string {
     const prompts = log.filter(({ type }) => type === 'prompt.submitted').length
     const answers = log.filter((event) => isAnswer(event)).length

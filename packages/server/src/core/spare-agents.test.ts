@@ -113,7 +113,7 @@ it('does not give a spare to a session with other start conditions', async () =>
   expect(kept.state).not.toBe('taken')
 })
 
-it('keeps the latest one of each kind', async () => {
+it('keeps only the latest spare of each agent', async () => {
   const { run, spare, prepared } = await world()
   await run()
   await spare(1)
@@ -123,7 +123,7 @@ it('keeps the latest one of each kind', async () => {
   expect(prepared[1]?.input.settings.options).toEqual({ maxTurns: 3 })
 })
 
-it('keeps no spare unless the limit allows it', async () => {
+it('keeps no spare if the limit is 0', async () => {
   const { run, time, prepared } = await world({ limits: { maxSpares: 0 } })
   await run()
   time.advance(60_000)

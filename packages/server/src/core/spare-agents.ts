@@ -62,7 +62,7 @@ const takeMs = 10_000
 /** How often the free memory is checked, while a spare is kept. */
 const memoryCheckMs = 10_000
 
-/** Keeps agents started for sessions that are not created yet, at most one of each kind. */
+/** Keeps spares for sessions that are not created yet, at most one of each agent. */
 export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
   const { limits, clock, adapters, freeBytes, problem } = options
   const spares = new Map<string, Spare>()
@@ -91,7 +91,7 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
     const given = { settings, trusted, ...(env && { env }), ...(hostTools && { hostTools }) }
     const started = adapter
       .prepare?.({ ...given, signal: abort.signal })
-      .catch((error: unknown) => void (abort.signal.aborted || problem(error, 'keep an agent started')))
+      .catch((error: unknown) => void (abort.signal.aborted || problem(error, 'start a spare agent')))
     const spare: Spare = {
       revision: adapter.revision,
       conditions,
@@ -131,7 +131,7 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
     spare.abort.abort()
     const closed = spare.started
       .then((agent) => agent?.close())
-      .catch((error: unknown) => problem(error, 'close an agent that was kept started'))
+      .catch((error: unknown) => problem(error, 'close a spare agent'))
       .finally(() => closing.delete(closed))
     closing.add(closed)
   }
@@ -151,7 +151,7 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
     try {
       return await agent.connect({ ...input, signal: AbortSignal.any([input.signal, late.signal]) })
     } catch (error) {
-      if (!input.signal.aborted) problem(error, 'use an agent that was kept started')
+      if (!input.signal.aborted) problem(error, 'give a spare agent to a session')
       return undefined
     } finally {
       stopWaiting()

@@ -55,7 +55,7 @@ describe('the end of a turn', () => {
     expect(afterTurn.status).toBe('waiting')
   })
 
-  it('is followed by the status background while a task runs and asks nothing', () => {
+  it('is followed by the status background while a task runs and has no open request', () => {
     expect(andThen(afterTurn, answer('allowed')).status).toBe('background')
   })
 

@@ -211,7 +211,7 @@ async function expectSame(crowd: readonly TestReader[], session: SessionUnderTes
   }
 }
 
-it('many answers at once through the library: one wins, and each other gets the winning answer', async () => {
+it('many answers at once through the library: one wins, and the others get a conflict that contains the winning answer', async () => {
   await using world = await hostUnderTest()
   const session = await world.create()
   await session.submit(permission('effect'))

@@ -210,7 +210,7 @@ it('starts the agent as usual when the spare cannot serve the session', async ()
   await run()
   expect(cold).toHaveLength(2)
   expect(agent.texts).toEqual(['hello', 'hello'])
-  expect(problems).toEqual(['use an agent that was kept started: Error: This folder is not served.'])
+  expect(problems).toEqual(['give a spare agent to a session: Error: This folder is not served.'])
 })
 
 it('starts the agent as usual when the spare hangs', async () => {

@@ -58,10 +58,10 @@ describe('a decision that a browser signs', async () => {
     const verified = verifyLog(lines, sealed.keys, { deviceKeys: keys })
     expect(verified).toMatchObject({ findings: [], signedAnswers: 1 })
     expect(verified.calls[0]).toMatchObject({ by: 'person', signedBy: [...keys.keys()][0] })
-    // Whoever has the key of the server could seal a changed decision again, but not sign it.
+    // A program with the server's seal key could seal a changed decision again, but could not sign it as the browser.
     const denied = lines.map((line) => line.replace('"outcome":"allowed"', '"outcome":"denied"'))
     const forged = verifyLog(denied, sealed.keys, { deviceKeys: keys })
-    expect(forged.findings.map((one) => one.text)).toContain('has an answer whose signature does not fit it')
+    expect(forged.findings.map((one) => one.text)).toContain('has an answer with an invalid signature')
   })
 
   it.each([
@@ -78,7 +78,7 @@ describe('a decision that a browser signs', async () => {
     expect((await session.state()).requests).toHaveLength(1)
   })
 
-  it('is refused if another key signed it, or if the caller is no browser', async () => {
+  it('is refused if another key signed it, or if the caller is not a browser', async () => {
     const [{ principal }, other] = [await browser(), await browser()]
     const { session, decision, text } = await asked()
     const command = { ...decision, signature: await other.sign(text) }
@@ -89,7 +89,7 @@ describe('a decision that a browser signs', async () => {
       })
   })
 
-  it('is refused with conflict if the request has another input than the one that was decided', async () => {
+  it('is refused with conflict if the input of the request differs from the input that was decided', async () => {
     const { session, decision } = await asked()
     const command = world.host.command(session.id, { ...decision, inputHash: 'another' })
     await expect(command).rejects.toMatchObject({

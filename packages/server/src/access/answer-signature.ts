@@ -4,8 +4,8 @@ import { keyIdOf } from '../core/index.ts'
 import type { Principal } from './principal.ts'
 
 /**
- * Checks the signature of an answer, if the command has one. Throws ParleyError `forbidden` for a signature that is not
- * by the device that sent the command: an unchecked signature must not get into a log.
+ * Checks the signature of an answer, if the command has one. Throws ParleyError `forbidden` unless the signature is
+ * that of the sending device: an unchecked signature must not get into a log.
  */
 export function expectSigned(
   { publicKey }: Pick<Principal, 'publicKey'>,
@@ -25,7 +25,7 @@ export function expectSigned(
   if (signature.keyId === keyIdOf(der) && isSigned(der, text, signature.value)) return
   throw new ParleyError(
     'forbidden',
-    'The signature does not fit this answer. Load the page again, and answer again.',
+    'The signature does not match this answer. Reload the page, and answer again.',
   )
 }
 

@@ -22,7 +22,7 @@ import type { DeviceData } from './record-data.ts'
 export type NodeTokens = {
   readonly tokens: {
     issue(deviceId: string, lifetimeMs: number): string
-    /** The device of a token that a node has issued and that has not expired. The device may be revoked. */
+    /** The device of a valid access token; undefined for any other text. The device may be revoked. */
     deviceOf(token: string): string | undefined
   }
   suffix(): string
@@ -36,27 +36,27 @@ export type DevicesOptions = {
   readonly allowInsecure?: boolean | undefined
 }
 
-/** With what a device proves what it is. A weak device has a secret, of which the server stores the hash. */
+/** The public key of a device or, for a weak device, the hash of its secret. */
 export type DeviceCredential = { readonly publicKey: string } | { readonly secretHash: string }
 
 type SignedRequest = NewAccessToken & { readonly origin: string }
 
-/** Who a new device belongs to, and what it may do. */
+/** The person to whom a new device belongs, and its rights. */
 export type DeviceGrant = Rights & { readonly personId: string }
 
 export const nonceLifetimeMs = 60_000
 export const accessTokenLifetimeMs = 15 * 60_000
 /**
- * How many access tokens a device may have: more than a person has tabs. A further token invalidates the oldest one,
- * whose tab then requests a new one.
+ * How many access tokens a device may have; people have fewer tabs open. A further token invalidates the oldest one,
+ * and its tab then requests a new one.
  */
 const maxTokens = 64
 const maxDevices = 1000
 
 /**
  * Signed-in browsers and their access tokens. Devices are stored; tokens and nonces are only in memory, so after a
- * restart each browser signs a new nonce. Times are monotonic, except those that are shown. If there are other nodes,
- * tokens are signed instead of stored, so that every node accepts them.
+ * restart each browser signs a new nonce. Expiry times use a monotonic clock; times that people see use the system's
+ * clock. If there are other nodes, tokens are signed instead of stored, so that every node accepts them.
  */
 export class Devices {
   readonly #holders: Holders
@@ -79,8 +79,8 @@ export class Devices {
   }
 
   /**
-   * How a new device will prove what it is. Throws ParleyError `validation_error` unless it is a P-256 key, or a secret
-   * that this server allows.
+   * The credential of a new device. Throws ParleyError `validation_error` unless it is a P-256 key, or a secret and
+   * this server allows secrets.
    */
   credentialOf({ publicKey, secret }: Pick<NewDevice, 'publicKey' | 'secret'>): DeviceCredential {
     if ((publicKey === undefined) === (secret === undefined))
@@ -98,7 +98,7 @@ export class Devices {
 
   /** Stores a new device. The caller must have checked a one-time code. */
   async register(credential: DeviceCredential, given: string, grant: DeviceGrant): Promise<Device> {
-    // Wherever the name is shown, it tells that the device is weak.
+    // The name marks the device as weak wherever it is shown.
     const name = 'secretHash' in credential ? `${given} (weak)` : given
     await this.#holders.load()
     await this.#makeRoom()
@@ -124,12 +124,12 @@ export class Devices {
       .map((holder) => this.#shown(holder))
   }
 
-  /** Whether no browser has ever signed in. False while that is not known, before `list` has resolved. */
+  /** True if no browser has ever signed in. False until the devices are loaded. */
   get isFirst(): boolean {
     return this.#holders.isLoaded && this.#holders.all('device').length === 0
   }
 
-  /** What the device was given, which the role of its person may limit further. Undefined for an unknown id. */
+  /** The rights of a device. The role of its person may limit them further. Undefined for an unknown id. */
   grantOf(deviceId: string): DeviceGrant | undefined {
     const data = this.#device(deviceId)?.data
     if (!data) return undefined
@@ -137,7 +137,7 @@ export class Devices {
     return { personId, scopes, ...defined({ limits, expiresAt }) }
   }
 
-  /** The devices with these keys, revoked ones among them, with their public keys. */
+  /** The devices with these keys, including revoked devices. */
   async withKeys(keyIds: ReadonlySet<string>): Promise<ExportProof['devices']> {
     await this.#holders.load()
     return this.#holders.all('device').flatMap(({ id: deviceId, data }) => {

@@ -26,8 +26,8 @@ import {
 const guarded = new WeakMap<Host, WeakMap<Principal, Map<Via, Host>>>()
 
 /**
- * The host for one principal. Every operation is refused unless the scopes and limits of the principal permit it, and
- * what the operation records names the principal. Whoever holds the returned host needs no further check.
+ * The host for one principal. Every operation is refused unless the scopes and limits of the principal permit it. The
+ * events that it records name the principal as their actor. A caller of the returned host needs no further check.
  */
 export function hostFor(host: Host, principal: Principal, via: Via): Host {
   const ofHost = guarded.get(host) ?? new WeakMap<Principal, Map<Via, Host>>()
@@ -40,8 +40,8 @@ export function hostFor(host: Host, principal: Principal, via: Via): Host {
 }
 
 /**
- * The host for a request of another node, which has checked the principal. What the operations record names the actor
- * that the node has named.
+ * The host for a request of another node, which has checked the principal. Recorded events name the actor that the
+ * other node has sent.
  */
 export function hostActingFor(host: Host, actor: Actor | undefined): Host {
   if (!actor) return host
@@ -58,12 +58,12 @@ type Guard = {
   readonly host: Host
   readonly principal: Principal
   readonly by: Actor
-  /** The same method for a principal that holds the scopes. */
+  /** Wraps a method so that it requires these scopes. */
   needing<Args extends unknown[], Result>(
     scopes: readonly Scope[],
     method: (...args: Args) => Promise<Result>,
   ): (...args: Args) => Promise<Result>
-  /** The same method for sessions within the limits of a principal that holds the scopes. */
+  /** Wraps a method of one session so that it requires these scopes, and a session within the limits. */
   ofSession<Args extends unknown[], Result>(
     scopes: readonly Scope[],
     method: (sessionId: string, ...args: Args) => Promise<Result>,
@@ -223,7 +223,7 @@ function unlimited<Args extends unknown[], Result>(
   }
 }
 
-/** Whether the principal may learn of a change. A deletion names only the id of the session, which is random. */
+/** Whether a change is announced to the principal. The folder and the agent of a deleted session are not checked. */
 export function seesChange({ scopes, limits }: Principal, { session, summary }: SessionChange): boolean {
   if (!scopes.has('read')) return false
   return summary ? permitsSession(limits, summary) : limits?.sessions?.includes(session) !== false
@@ -231,7 +231,7 @@ export function seesChange({ scopes, limits }: Principal, { session, summary }: 
 
 const pagesAtOnce = 20
 
-/** A page of visible sessions. It may be shorter than asked for although there are more: the cursor continues it. */
+/** A page of visible sessions. It may be shorter than `limit` although more sessions follow; then it has a cursor. */
 async function listWithin(
   host: Host,
   query: Parameters<Host['list']>[0],
@@ -277,7 +277,7 @@ async function expectCommand(
 
 const dependsOnMode: ReadonlySet<Command['type']> = new Set(['session.configure', 'session.fork'])
 
-/** A command whose shape is wrong gets its error from the host. Until then, only its type is known. */
+/** The parsed command. A command of a wrong shape is returned as it is; the host then refuses it. */
 function checkedCommand(command: CommandInput): Command {
   return Command.safeParse(command).data ?? (command as Command)
 }
@@ -286,7 +286,7 @@ function fieldsOf(input: unknown): Partial<NewSession> {
   return typeof input === 'object' && input !== null ? (input as Partial<NewSession>) : {}
 }
 
-/** The real paths of the folders of a new session, all of which are within the limits. */
+/** The folders of a new session as real paths. Throws ParleyError `forbidden` unless the limits permit the session. */
 async function permittedCreation(host: Host, limits: Limits, input: unknown): Promise<object> {
   const { agent = '', cwd = '', options } = fieldsOf(input)
   if (limits.sessions) throw outsideLimits('Creating sessions')

@@ -11,7 +11,7 @@ export type Holder<Data extends GrantData = GrantData> = {
   data: Data
   readonly held: Set<() => void>
   expiry?: NodeJS.Timeout
-  /** The principal that was derived last, with the person it was derived from. */
+  /** The principal that was computed last, with the record of the person that it was computed from. */
   derived?: {
     readonly person: AccessRecord
     readonly data: Data
@@ -26,21 +26,24 @@ export type Caller = {
   readonly principal: Principal
   readonly isRevoked: boolean
   /**
-   * Whether the access was revoked. If this process may not have noticed that, it reads the stored records first.
+   * Whether the access was revoked. If this process may have missed a revocation, it reads the stored records first.
    * Rejects with ParleyError `busy` if it cannot.
    */
   isSignedOut(): Promise<boolean>
-  /** If this process would not notice a revocation, the callbacks of `onRevoked` are called before this returns. */
+  /** If this process may have missed a revocation, calls the callbacks of `onRevoked` before it returns. */
   notice(): void
   /**
-   * Registers a callback for when the access is revoked, or for when the connection must be opened again: its rights
-   * have changed, or this process can no longer learn of a revocation. `isRevoked` is then false. Returns a function
-   * that removes the callback.
+   * Registers a callback that is called when the access is revoked. It is also called, with `isRevoked` false, when the
+   * client must connect again: its rights have changed, or this process may miss revocations from now on. Returns a
+   * function that removes the callback.
    */
   onRevoked(call: () => void): () => void
 }
 
-/** Who may decide: every principal with the scope `decide`, or browsers only, because programs can read tokens on disk. */
+/**
+ * Who may decide: every principal with the scope `decide`, or only browsers, because programs can read tokens from
+ * disk.
+ */
 export type DecideFrom = 'anywhere' | 'devices'
 
 const seenEveryMs = 60_000
@@ -48,8 +51,8 @@ const seenEveryMs = 60_000
 const longestTimerMs = 2 ** 31 - 1
 
 /**
- * A copy in memory of the people, devices and tokens of a store. It decides what each device and token permits, and
- * closes the connections of those that are revoked.
+ * A copy in memory of the people, devices and tokens of a store. It computes the principal of each device and token,
+ * and closes the connections of those that are revoked.
  */
 export class Holders {
   readonly #store: AccessStore
@@ -101,7 +104,7 @@ export class Holders {
     return this.#loading
   }
 
-  /** Reads the stored records, so that a change of them is based on what other processes have stored. */
+  /** Reads the stored records, so that a change is based on the changes that other processes have stored. */
   async reload(): Promise<void> {
     await this.load()
     await this.#read()
@@ -140,7 +143,7 @@ export class Holders {
     return person ? roleScopes[person.role].filter((scope) => data.scopes.includes(scope)) : []
   }
 
-  /** What the device or token permits now; undefined if it is revoked or expired, or its person is disabled. */
+  /** The principal of the device or token; undefined if it is revoked or expired, or its person is disabled. */
   principalOf(holder: Holder): Principal | undefined {
     const { record, data, derived } = holder
     if (record.retiredAt !== undefined || isExpired(data)) return undefined
@@ -163,7 +166,7 @@ export class Holders {
     return principal
   }
 
-  /** Whether the device or token was revoked or has expired: its record only tells its holder why. */
+  /** Whether the device or token is revoked or expired. Its record is kept only to report the reason. */
   isOver({ record, data }: Holder): boolean {
     return record.retiredAt !== undefined || isExpired(data)
   }
@@ -257,7 +260,7 @@ export class Holders {
       return
     }
     const isSame = JSON.stringify(holder.data) === JSON.stringify(data)
-    // The record may have been read before the holder was revoked here. A revocation is final.
+    // The record may have been read before this process revoked the holder. A revocation is final.
     const { usedAt = 0, retiredAt = record.retiredAt } = holder.record
     holder.record = { ...record, ...((record.usedAt ?? 0) < usedAt && { usedAt }), ...defined({ retiredAt }) }
     if (!isSame) holder.data = data
@@ -304,7 +307,7 @@ function callAll(held: Set<() => void>): void {
   for (const call of calls) call()
 }
 
-/** The principal, without the scope decide if it is a token and the server accepts decisions only from devices. */
+/** Removes the scope decide from a token if the server accepts decisions only from devices. */
 function decidingFrom(decideFrom: DecideFrom, principal: Principal): Principal {
   if (decideFrom === 'anywhere' || principal.kind !== 'token') return principal
   const scopes = new Set([...principal.scopes].filter((scope) => scope !== 'decide'))
@@ -320,7 +323,7 @@ export function machinePrincipal(person: Principal['person'], decideFrom: Decide
   return decidingFrom(decideFrom, { ...own, scopes: new Set(allScopes) })
 }
 
-/** A caller whose access is not stored here, so it ends only as its principal says. */
+/** A caller without a stored record. Its access ends when its principal expires or its signal aborts. */
 export function unstoredCaller(kind: Caller['kind'], principal: Principal): Caller {
   const { expiresAt, signal } = principal
   const isRevoked = () => signal?.aborted === true || (expiresAt !== undefined && expiresAt <= Date.now())

@@ -1,4 +1,4 @@
-/** The interface of this folder: who may do what, and on whose behalf a request acts. */
+/** The interface of this folder: people, devices, tokens, and the principal of each request. */
 export { type DeviceGrant, Devices } from './devices.ts'
 export { expectReach, hostActingFor, hostFor, outsideLimits, seesChange } from './guarded-host.ts'
 export {

@@ -12,8 +12,8 @@ type NonceOptions = {
 }
 
 /**
- * Nonces that devices sign. A nonce contains an authentication code that proves that this process made the nonce, and
- * when. So nothing is stored for unused nonces, and requesting many costs the server no memory. `now` is monotonic.
+ * Nonces that devices sign. A nonce contains the time of its creation and an authentication code of this process.
+ * Therefore unused nonces are not stored, and requesting many costs the server no memory. `now` is monotonic.
  */
 export function createNonces({ lifetimeMs, now, suffix = () => '' }: NonceOptions) {
   const secret = randomBytes(32)

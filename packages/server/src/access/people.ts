@@ -18,7 +18,7 @@ export { invitePrefix }
 const maxPeople = 1000
 const maxInvites = 100
 
-/** What is known of an invited person. */
+/** The known facts about an invited person. */
 export type Guest = {
   /** The name that the person chose. */
   readonly name?: string | undefined
@@ -103,8 +103,8 @@ export class People {
   }
 
   /**
-   * Uses an invitation up and stores the new person. Undefined if the code is unknown, used or expired. Of several
-   * processes that use the code, one succeeds.
+   * Uses up an invitation and stores the new person. Undefined if the code is unknown, used or expired. If several
+   * processes use the code, one of them succeeds.
    */
   accept(code: string, { name, suggested, identity }: Guest = {}): Promise<Person | undefined> {
     return this.#alone(async () => {
@@ -132,7 +132,7 @@ export class People {
     })
   }
 
-  /** The person with this identity at an OpenID provider, unless the person is disabled. */
+  /** The person with this identity at an OpenID provider; undefined if there is none or the person is disabled. */
   async withIdentity(identity: Identity): Promise<Person | undefined> {
     await this.#holders.upToDate()
     const found = this.#holders.people().find((person) => hasIdentity(person, identity))
@@ -152,7 +152,7 @@ export class People {
     })
   }
 
-  /** Performs changes one after the other, each on what is stored. */
+  /** Performs changes one after the other. Each starts from the stored records. */
   #alone<Result>(change: () => Promise<Result>): Promise<Result> {
     const done = this.#changing.then(async () => {
       await this.#holders.reload()

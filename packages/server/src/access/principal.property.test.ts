@@ -13,7 +13,7 @@ import {
   type SessionFacts,
 } from './principal.ts'
 
-/** Names that differ by a prefix or are special in paths, so that a comparison of texts would confuse them. */
+/** Names that share a prefix or are special in paths, so that a comparison of plain texts would mix them up. */
 const segment = fc.constantFrom('a', 'ab', 'a b', 'A', '..', '.', 'a.', 'é')
 const realSegment = fc.constantFrom('a', 'ab', 'a b', 'A', 'a.', 'é')
 const realFolder = fc.array(realSegment, { maxLength: 4 }).map((names) => `/${names.join('/')}`)
@@ -47,7 +47,7 @@ function isInside(folder: string, parent: string): boolean {
 }
 
 describe('a limit to folders', () => {
-  it('permits a folder exactly if it is one of them or inside one, at the same place', () => {
+  it('permits a folder if and only if it is a listed folder or inside one, at the same place', () => {
     const folders = fc.array(folderLimit, { minLength: 1, maxLength: 3 })
     fc.assert(
       fc.property(folders, realFolder, place, (given, folder, at) => {
@@ -57,7 +57,7 @@ describe('a limit to folders', () => {
     )
   })
 
-  it('holds for the real path, whatever links and dots the written path has', async () => {
+  it('applies to the real path of a folder, even if the given path contains links and dots', async () => {
     const root = folderForFile()
     const permitted = join(root, 'permitted')
     for (const folder of ['permitted/a/ab', 'permitted/ab', 'permitted-too/a/ab', 'elsewhere/a/ab', 'a'])
@@ -83,7 +83,7 @@ describe('a limit to folders', () => {
   })
 })
 
-describe('rights that are given on', () => {
+describe('rights that are passed on', () => {
   const isGranted = (given: Rights, held: Rights): boolean => {
     try {
       expectGrantable(given, held)
@@ -110,7 +110,7 @@ describe('rights that are given on', () => {
     )
   })
 
-  it('can be the same rights, unless limits cannot confine a scope', () => {
+  it('can equal the rights of the giver, unless these combine limits with the scope terminal or admin', () => {
     fc.assert(
       fc.property(rights, (held) => {
         const isConfined = !held.limits || !held.scopes.some((scope) => ['terminal', 'admin'].includes(scope))
@@ -119,7 +119,7 @@ describe('rights that are given on', () => {
     )
   })
 
-  it('never contain limits together with a scope that no limit confines', () => {
+  it('never combine limits with the scope terminal or admin', () => {
     fc.assert(
       fc.property(rights, limits, fc.constantFrom<Scope>('admin', 'terminal'), (held, given, scope) => {
         expect(isGranted({ ...held, limits: given, scopes: [...held.scopes, scope] }, held)).toBe(false)

@@ -1,7 +1,7 @@
 import { type Actor, defined, type Limits, ParleyError, type Scope, type Via } from '@parley/protocol'
 import { isWithin } from '../core/index.ts'
 
-/** The person behind a request, the means by which the person gets access, and what these permit. */
+/** The person behind a request, the device, token or link that the person uses, and its scopes and limits. */
 export type Principal = {
   readonly person: Actor['person']
   readonly kind: 'device' | 'token' | 'link' | 'embedded'
@@ -14,9 +14,9 @@ export type Principal = {
   readonly expiresAt?: number | undefined
   /** The server accepts decisions only from browsers, so this token does not have the scope decide. */
   readonly isBarredFromDeciding?: true
-  /** Of an embedded principal: aborted when the access ends. Connections of the principal are then closed. */
+  /** Only for an embedded principal: aborts when the access ends. Its connections are then closed. */
   readonly signal?: AbortSignal
-  /** Of a device: the key with which it signs answers, as SPKI in base64url. */
+  /** Only for a device: the public key of the signatures of its answers, as SPKI in base64url. */
   readonly publicKey?: string | undefined
 }
 
@@ -24,10 +24,10 @@ export function actorOf({ person, kind, id, name }: Principal, via: Via): Actor 
   return { person, ...(kind !== 'embedded' && { [kind]: { id, name } }), via }
 }
 
-/** Scopes whose use no limit can confine: a shell reads every folder, and an administrator can grant more. */
+/** Scopes that limits cannot restrict: a shell can read every folder, and an administrator can grant more rights. */
 const unlimitable: readonly Scope[] = ['terminal', 'admin']
 
-/** Whether the principal has the scope. Limits exclude the scopes that they cannot confine. */
+/** Whether the principal has the scope. A principal with limits never has a scope that limits cannot restrict. */
 export function holds({ scopes, limits }: Principal, scope: Scope): boolean {
   return scopes.has(scope) && !(limits && unlimitable.includes(scope))
 }
@@ -47,16 +47,19 @@ export function expectScopes(principal: Principal, needed: readonly Scope[]): vo
 /** A device or a token as its owner sees it. */
 export type Held = Rights & { readonly id: string; readonly personId: string }
 
-/** Whether the principal may learn of the device or token: its own person's, or itself if the principal is a token. */
+/**
+ * Whether the principal may see the device or token: an administrator all, a browser those of its person, a token
+ * itself.
+ */
 export function maySee(principal: Principal, { id, personId }: Pick<Held, 'id' | 'personId'>): boolean {
   if (holds(principal, 'admin') || id === principal.id) return true
   return principal.kind === 'device' && personId === principal.person.id
 }
 
 /**
- * Throws ParleyError `forbidden` unless the principal may revoke the device or token. A browser may revoke
- * the browsers and tokens of its person, except those with more rights. A token may revoke only itself: whoever steals it must not
- * be able to sign its person out.
+ * Throws ParleyError `forbidden` unless the principal may revoke the device or token. A browser may revoke the browsers
+ * and tokens of its person, except those with more rights. A token may revoke only itself: a thief of the token must
+ * not be able to sign its person out.
  */
 export function expectRevocable(principal: Principal, held: Held): void {
   if (holds(principal, 'admin') || held.id === principal.id) return
@@ -72,12 +75,12 @@ export function expectRevocable(principal: Principal, held: Held): void {
     )
 }
 
-/** What a principal can give at most. */
+/** The rights that a principal can give at most: its own. */
 export function rightsOf({ scopes, limits, expiresAt }: Principal): Rights {
   return { scopes: [...scopes], ...defined({ limits, expiresAt }) }
 }
 
-/** Where a session works and with which agent. Neither changes while the session exists. */
+/** The folder and the agent of a session. Neither changes while the session exists. */
 export type SessionFacts = {
   readonly id: string
   readonly cwd: string

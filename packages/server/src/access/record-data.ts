@@ -1,10 +1,12 @@
 import { allScopes, Limits, Role, Scope } from '@parley/protocol'
 import { z } from 'zod'
 
-/** The person to whom everything belongs that was stored before there were people. */
+/** The owner of the server. Records of versions without people belong to this person. */
 export const ownerId = 'per_owner'
 
-/** Who a person is at an OpenID provider. The subject alone is not unique, and an e-mail address can change hands. */
+/**
+ * A person's account at an OpenID provider. The subject alone is not unique; an e-mail address can change its owner.
+ */
 export const Identity = z.object({ issuer: z.string(), subject: z.string() })
 export type Identity = z.infer<typeof Identity>
 

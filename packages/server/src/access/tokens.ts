@@ -53,7 +53,7 @@ export class Tokens {
     await this.#holders.retire(holder)
   }
 
-  /** Loads the tokens, if this text can be one. If this returns a promise, await it before `callerOf`. */
+  /** Loads the tokens, if this text has the form of one. If this returns a promise, await it before `callerOf`. */
   learn(text: string): Promise<void> | undefined {
     if (!text.startsWith(tokenPrefix)) return undefined
     return this.#holders.isLoaded && this.#holders.isWaitedFor ? undefined : this.#holders.upToDate()

@@ -29,7 +29,7 @@ it.each([
   '64:ff9b::7f00:1',
   '2002:7f00:1::',
   '2002:c0a8:101::1',
-])('finds that %s is private', (address) => expect(classOf(address)).toBe('private'))
+])('classifies %s as private', (address) => expect(classOf(address)).toBe('private'))
 
 it.each([
   '0.0.0.0',

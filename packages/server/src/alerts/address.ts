@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net'
 
 /**
- * How far an address may be trusted with a request that somebody else chose.
+ * Whether requests may be sent to an address that another person chose.
  * - public: an address of the Internet.
  * - private: an address of this machine or of a private network.
  * - forbidden: never a target: link-local addresses, the metadata services of clouds, multicast and reserved ranges.
@@ -67,13 +67,13 @@ for (const [net, bits] of [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-  // The metadata service of Alibaba Cloud, in a range of carriers.
+  // The metadata service of Alibaba Cloud, in the shared range of carriers (100.64.0.0/10).
   ['100.100.100.200', 32],
 ] as const)
   forbidden.addSubnet(net, bits, 'ipv4')
 for (const [net, bits] of [
   ['::', 128],
-  // Local NAT64, Teredo and other special ranges, and addresses of documentation.
+  // Local NAT64, Teredo, documentation and other special ranges.
   ['64:ff9b:1::', 48],
   ['100::', 64],
   ['2001::', 23],

@@ -10,13 +10,15 @@ export type AlertSettings = {
   readonly pushServices?: readonly string[] | undefined
   /** A https or mailto URL with which the operators of push services can reach the operator of this server. */
   readonly contact?: string | undefined
-  /** How long a person is given to see an alert in the console, before it is sent to browsers and ntfy topics. */
+  /**
+   * How long an alert waits before it is sent to browsers and ntfy topics: a person may see it in the console first.
+   */
   readonly waitMs?: number | undefined
 }
 
 export type AlertsOptions = {
   readonly store: SessionStore & AlertStore
-  /** What a device or a token may do now; undefined if it was revoked. */
+  /** The principal of a device or a token; undefined if it was revoked. */
   readonly principalOf: (holder: {
     readonly kind: 'device' | 'token'
     readonly id: string

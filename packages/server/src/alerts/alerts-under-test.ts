@@ -20,7 +20,7 @@ export const owner: Principal = {
   scopes: new Set(allScopes),
 }
 
-/** A host whose alerts are derived and sent when the test says so. All requests go to loopback. */
+/** A host with alerts that are derived and sent only on request of the test. All requests go to loopback. */
 export async function alertsUnderTest(
   options: Omit<HostUnderTestOptions, 'store'> & { readonly pushServices?: readonly string[] } = {},
 ) {
@@ -67,7 +67,7 @@ export async function alertsUnderTest(
     async add(given: NewTarget, by: Principal = owner) {
       principals.set(by.id, by)
       const target = await book.add(by, given)
-      // What happens in the same millisecond as the target is added is not reported.
+      // Events in the millisecond in which the target is added cause no alerts.
       world.time.advance(1)
       return target
     },

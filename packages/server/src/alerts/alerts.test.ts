@@ -22,7 +22,7 @@ async function decide({ parley }: AccessUnderTest, session: string): Promise<voi
   })
 }
 
-it('a server sends alerts to a webhook and to a browser, and takes back what was answered', async () => {
+it('a server sends alerts to a webhook and to a browser, and replaces the alert about an answered request', async () => {
   let secret = ''
   const browser = new Browser()
   await using hook = await Receiver.webhook(() => secret)
@@ -57,7 +57,7 @@ it('a server sends alerts to a webhook and to a browser, and takes back what was
   expect([...hook.problems, ...service.problems]).toEqual([])
 })
 
-it('a visible page of the person holds pushes back, until it is hidden or closed', async () => {
+it('while a page of the person is visible, pushes are held back', async () => {
   const browser = new Browser()
   await using service = await Receiver.push([browser])
   const alerts = { pushServices: [service.origin], waitMs: 50 }
@@ -78,7 +78,7 @@ it('a visible page of the person holds pushes back, until it is hidden or closed
   await expect.poll(async () => (await server.parley.host.state(session)).requests.length).toBe(1)
   page.socket.close()
   const [pushed] = await service.count(1)
-  // The end of the first turn was seen; the request was held back.
+  // The push about the first turn was dropped, because the page was visible. The push about the request waited.
   expect(JSON.stringify(pushed?.json.notification)).toMatch(/needs your approval/)
 })
 
@@ -102,7 +102,7 @@ it('a device that is signed out gets no further alerts', async () => {
   expect(service.received).toHaveLength(1)
 })
 
-it('routes refuse bad targets, and say why', async () => {
+it('routes refuse invalid targets with a reason', async () => {
   await using server = await accessUnderTest(() => ({}))
   for (const body of [
     { kind: 'webhook', url: 'https://127.0.0.1/' },

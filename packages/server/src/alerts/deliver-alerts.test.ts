@@ -65,7 +65,7 @@ describe('a push', () => {
     ['none', 'A session needs your approval', undefined],
     ['title', 'Tidy up needs your approval', 'Write'],
     ['full', 'Tidy up needs your approval', 'Write a.txt'],
-  ] as const)('with the detail %s says no more than its person chose', async (detail, title, body) => {
+  ] as const)('with the detail %s contains only the permitted parts', async (detail, title, body) => {
     await using world = await pushWorld({ detail })
     await asking(world.tested)
     await world.tested.send()
@@ -75,7 +75,7 @@ describe('a push', () => {
     )
   })
 
-  it('is cut to what push services accept', async () => {
+  it('is cut to the length that push services accept', async () => {
     await using world = await pushWorld({ detail: 'full' })
     const session = await world.tested.world.create()
     await session.submit(permission('a', { title: '€'.repeat(5000) }))
@@ -104,7 +104,7 @@ describe('a push', () => {
     })
   })
 
-  it('is not sent if the request was answered in time, and then nothing is taken back', async () => {
+  it('is not sent if the request was answered in time, and is then not replaced either', async () => {
     await using world = await pushWorld()
     const { tested } = world
     const session = await tested.world.create()
@@ -170,7 +170,7 @@ describe('a push', () => {
     })
   })
 
-  it('answered with 429 waits as long as the service asks, with everything else for this browser', async () => {
+  it('answered with 429 waits as long as the service asks, as do all other pushes to this browser', async () => {
     await using world = await pushWorld()
     const { tested, service } = world
     service.replies = [{ status: 429, headers: { 'retry-after': '600' } }]
@@ -204,7 +204,7 @@ describe('a webhook', () => {
     const url = `${receiver.origin}/hook`
     const target = await tested.add({ kind: 'webhook', url, ...given } as NewTarget)
     secret = target.secret ?? ''
-    // The signature has the time of the sender, which the library compares with its own.
+    // The library compares the time in the signature with its own clock.
     return {
       ...{ tested, receiver, target },
       async [Symbol.asyncDispose]() {
@@ -214,7 +214,7 @@ describe('a webhook', () => {
     }
   }
 
-  it('is signed as the library of Standard Webhooks expects, and tells what happened', async () => {
+  it('is signed as the library of Standard Webhooks expects, and describes the event', async () => {
     await using world = await hookWorld()
     const session = await asking(world.tested)
     await world.tested.send()
@@ -236,7 +236,7 @@ describe('a webhook', () => {
     })
   })
 
-  it('gets the answer after the request, and less than 20 KB each', async () => {
+  it('gets the request before its answer, in messages below 20 KB', async () => {
     await using world = await hookWorld({ detail: 'full' })
     const { tested } = world
     const session = await tested.world.create({ title: 'x'.repeat(200) })
@@ -261,7 +261,7 @@ describe('a webhook', () => {
     const { tested, receiver } = world
     receiver.replies = Array.from({ length: 20 }, () => ({ status: 500 }))
     await ended(tested)
-    // The library of the receiver accepts only its own time, so only the attempts are counted here.
+    // The library of the receiver rejects the signatures, because the clock is a test clock. Only attempts are counted.
     const waits: number[] = []
     for (let before = tested.world.time.now(); ; ) {
       await tested.send()

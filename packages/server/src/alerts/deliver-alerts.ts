@@ -12,7 +12,7 @@ export type DeliverParts = SendParts &
     /** The address of the console. */
     readonly url: () => string
     readonly random: () => number
-    /** Until when a target asked to be left alone, by its id. */
+    /** The time until which a target has asked for no requests, by its id. */
     readonly paused: Map<string, number>
     /** Removes or disables a target that no longer exists. */
     readonly gone: (target: KnownTarget) => Promise<void>
@@ -22,11 +22,11 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 /** The waits before the further attempts, as Standard Webhooks recommends. */
 const retryWaitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, ...[2, 5, 10, 14, 20, 24].map((n) => n * hourMs)]
-/** A retry comes up to this share of its wait later, so that the retries of many alerts spread. */
+/** A retry is delayed further by a random part of its wait, up to this share, so that many retries do not coincide. */
 const jitter = 0.2
 const longestRetryAfterMs = 24 * hourMs
 
-/** Sends a claimed delivery, or finds that it is of no use, and stores the outcome. */
+/** Sends a claimed delivery, or drops it if nobody needs it any more, and stores the outcome. */
 export async function deliver(parts: DeliverParts, claimed: ClaimedDelivery): Promise<void> {
   const { store, now } = parts
   const { target: targetId, alert: alertId, attempts } = claimed
@@ -56,7 +56,7 @@ export async function deliver(parts: DeliverParts, claimed: ClaimedDelivery): Pr
   await store.settleDelivery(targetId, alertId, { done: false, nextAt: now() + wait, attempts })
 }
 
-/** Stores the result of an attempt, for people who look at the target. */
+/** Stores the result of an attempt, which people see with the target. */
 export async function note(
   { store, now }: Pick<DeliverParts, 'store' | 'now'>,
   { id }: Pick<KnownTarget, 'id'>,
@@ -65,7 +65,7 @@ export async function note(
   await store.noteTarget(id, { at: now(), ok, ...defined({ status, error: error?.slice(0, 300) }) })
 }
 
-/** Whether an alert for a person is still of use. A webhook gets every alert. */
+/** Whether to send an alert for a person now, later or never. A webhook gets every alert. */
 async function verdictOn(
   { store, now }: DeliverParts,
   { data }: KnownTarget,
@@ -79,7 +79,7 @@ async function verdictOn(
   return alert.kind === 'request.waiting' ? 'wait' : 'drop'
 }
 
-/** How long to wait before the next attempt. Undefined: there is none. */
+/** The wait before the next attempt; undefined if there is none. */
 function waitAfter(
   { ends, retryAfterMs = 0 }: SendResult,
   attempts: number,

@@ -61,7 +61,7 @@ it('a failed turn causes an alert with its error', async () => {
   expect(JSON.parse(claimed?.body ?? '{}')).toMatchObject({ kind: 'turn.failed', text: 'No model.' })
 })
 
-it('a person is told of a request after the wait, and a webhook at once', async () => {
+it('the alert about a request is due after the wait for a person, and at once for a webhook', async () => {
   await using tested = await alertsUnderTest()
   await tested.add(hook)
   await tested.add(ntfy)
@@ -85,7 +85,7 @@ it('a request that a rule or the mode decides causes no alert', async () => {
   expect(await kinds(tested)).toEqual(['turn.ended'])
 })
 
-it('a cancelled turn is told to webhooks, and not to people', async () => {
+it('a cancelled turn causes an alert for webhooks, and none for people', async () => {
   await using tested = await alertsUnderTest()
   await tested.add(hook)
   await tested.add(ntfy)
@@ -98,7 +98,7 @@ it('a cancelled turn is told to webhooks, and not to people', async () => {
   expect(await kinds(tested)).toEqual(['turn.ended'])
 })
 
-it('what was recorded before a target was added is not told to it', async () => {
+it('events from before a target was added cause no alerts for it', async () => {
   await using tested = await alertsUnderTest()
   const { world } = tested
   const session = await world.create()
@@ -113,7 +113,7 @@ it('what was recorded before a target was added is not told to it', async () => 
   expect(await kinds(tested)).toEqual(['turn.ended'])
 })
 
-it('a log that was never searched is searched, also beyond one page', async () => {
+it('a log that was never searched is searched, even if it has several pages', async () => {
   await using tested = await alertsUnderTest()
   await tested.add(hook)
   const session = await tested.world.create()
@@ -123,7 +123,7 @@ it('a log that was never searched is searched, also beyond one page', async () =
   expect(await kinds(tested)).toEqual(['turn.ended', 'turn.ended'])
 })
 
-it('a fork causes no alerts about what was copied', async () => {
+it('the copied events of a fork cause no alerts', async () => {
   await using tested = await alertsUnderTest()
   await tested.add(hook)
   const { world } = tested
@@ -171,7 +171,7 @@ it('an import causes no alerts about its history', async () => {
   expect(await kinds(tested)).toEqual([])
 })
 
-it('a target gets alerts only about sessions that its device may read, while it may', async () => {
+it('a target gets alerts only about sessions that its device may read at that time', async () => {
   await using tested = await alertsUnderTest()
   const { world, principals } = tested
   const [mine, other] = [await world.create(), await world.create()]
@@ -225,7 +225,7 @@ it('only the kinds that a target asks for are sent to it, and a disabled target 
   expect(await kinds(tested)).toEqual(['turn.failed'])
 })
 
-it('of two processes that search a log, one adds its alerts', async () => {
+it('if two processes search the same log, only one adds its alerts', async () => {
   await using tested = await alertsUnderTest()
   await tested.add(hook)
   const session = await tested.world.create()
@@ -235,7 +235,7 @@ it('of two processes that search a log, one adds its alerts', async () => {
   expect(await kinds(tested)).toEqual(['turn.ended'])
 })
 
-it('a damaged event is passed over', async () => {
+it('a damaged event is skipped', async () => {
   await using tested = await alertsUnderTest()
   await tested.add(hook)
   const session = await tested.world.create()

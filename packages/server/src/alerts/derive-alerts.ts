@@ -8,22 +8,22 @@ import { isForPerson, type KnownTarget, type TargetData } from './target-data.ts
 export type DeriveParts = {
   readonly store: Pick<SessionStore, 'load' | 'read'> & AlertStore
   readonly targets: () => readonly KnownTarget[]
-  /** What the device or token that added a target may do now; undefined if it was revoked. */
+  /** The principal of the device or token that added a target; undefined if it was revoked. */
   readonly principalOf: (holder: TargetData['holder']) => Promise<Principal | undefined>
   readonly now: () => number
-  /** How long a person is given to see an alert in the console. */
+  /** How long an alert for a person waits: the person may see it in the console first. */
   readonly waitMs: number
 }
 
 const dayMs = 24 * 3600_000
-/** A log that was never searched is searched for alerts of this period. */
+/** In a log that was never searched, only events of this last period cause alerts. */
 const longestMissedMs = dayMs
-/** How long it is tried to deliver an alert. A push service keeps a message for the rest of the time. */
+/** How long the delivery of an alert is attempted. A push service keeps a message for the rest of this time. */
 const lifetimesMs = { push: dayMs, ntfy: dayMs, webhook: 4 * dayMs }
 
 /**
- * Searches the log of a session from its cursor on, and stores what is to be sent to each target. Returns false if
- * another process has moved the cursor meanwhile.
+ * Searches the log of a session from its cursor on, and stores a delivery for each target. Returns false if another
+ * process has moved the cursor meanwhile.
  */
 export async function deriveAlerts(parts: DeriveParts, sessionId: string): Promise<boolean> {
   const { store, targets, now } = parts
@@ -69,9 +69,9 @@ function deliveriesTo(
 }
 
 function wants({ alerts, kind }: TargetData, { kind: what, outcome }: Alert): boolean {
-  // A person who cancelled a turn need not be told.
+  // People get no alert about a turn that a person cancelled.
   if (what === 'turn.ended' && outcome === 'cancelled' && kind !== 'webhook') return false
-  // An answer takes back the alert about its request.
+  // The alert about an answer replaces the alert about its request.
   if (what === 'request.resolved' && kind !== 'webhook') return alerts.includes('request.waiting')
   return alerts.includes(what)
 }

@@ -4,12 +4,12 @@ import { type DeriveParts, deriveAlerts } from './derive-alerts.ts'
 
 export type DispatcherParts = DeriveParts &
   DeliverParts & {
-    /** How long one process may take for an attempt, before another one may make it. */
+    /** How long a claim of a delivery lasts. Afterwards another process may send the delivery. */
     readonly claimMs: number
     /** How often to look for the work of processes that are gone. Undefined if no other process uses the store. */
     readonly lookEveryMs: number | undefined
     readonly problem: (error: unknown, doing: string) => void
-    /** Ends the attempts that wait for an answer. */
+    /** Aborts the requests that wait for an answer. */
     readonly closing: () => void
   }
 
@@ -23,8 +23,8 @@ const pruneEveryMs = 3600_000
 const keptMs = 7 * 24 * 3600_000
 
 /**
- * Turns the logs into deliveries, and sends these when they are due. All work is in the store, so another process, or
- * this one after a restart, continues it: each alert is sent at least once.
+ * Turns the logs into deliveries, and sends these when they are due. All pending work is in the store, so another
+ * process continues it, or this one after a restart: each alert is sent at least once.
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts
@@ -51,7 +51,7 @@ export class Dispatcher {
     this.#look = setInterval(() => void this.lookForWork(), lookEveryMs).unref()
   }
 
-  /** Searches the logs of sessions that no living process owns, and sends what is due. */
+  /** Searches the logs of sessions that no living process owns, and sends the deliveries that are due. */
   async lookForWork(): Promise<void> {
     const { store, targets, problem } = this.#parts
     if (targets().length === 0) return
@@ -80,7 +80,7 @@ export class Dispatcher {
       this.#toSearch.delete(sessionId)
       if (this.#parts.targets().length === 0) continue
       try {
-        // Another process has moved the cursor: what follows its cursor is searched here.
+        // Another process has moved the cursor, so the search starts again from the new cursor.
         if (!(await deriveAlerts(this.#parts, sessionId))) this.#toSearch.add(sessionId)
       } catch (error) {
         this.#parts.problem(error, 'search a session for alerts')
@@ -90,7 +90,7 @@ export class Dispatcher {
     this.#deliverDue()
   }
 
-  /** Sends everything that is due, and sets the timer for what comes next. */
+  /** Sends every delivery that is due, and sets the timer for the next one. */
   #deliverDue(): void {
     if (this.#isClosed) return
     this.#claimAgain = true
@@ -111,7 +111,7 @@ export class Dispatcher {
       this.#claimAgain = false
       await this.#prune(store, now())
       const limit = sentAtOnce - this.#underWay.size
-      // The end of an attempt continues.
+      // The end of a running attempt calls this again.
       if (limit <= 0) return
       const at = now()
       const claimed = await store.claimDeliveries({ now: at, until: at + claimMs, limit })
@@ -142,7 +142,7 @@ export class Dispatcher {
     await store.pruneDeliveries(now - keptMs)
   }
 
-  /** Starts nothing more, and waits for what was started. What was not sent is sent by the next process. */
+  /** Starts no further work and waits for the running attempts. The next process sends the remaining deliveries. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)

@@ -7,7 +7,7 @@ import {
   type UnknownEvent,
 } from '@parley/protocol'
 
-/** Something about a session that people want to know. It is stored until it was sent. */
+/** An alert before it is addressed to targets. It is stored in each delivery until that is done. */
 export type Alert = {
   /** `<session>:<seq>` of the event. */
   readonly id: string
@@ -19,31 +19,31 @@ export type Alert = {
   readonly requestId?: string
   readonly turnId?: string
   readonly tool?: string
-  /** What is asked, or why a turn failed. At most `longestText` characters. */
+  /** The text of the request, or the error of a failed turn. At most `longestText` characters. */
   readonly text?: string
-  /** Set if `text` has the whole input of a permission, and the hash of that input. */
+  /** The hash of a permission's input. Set only if `text` contains the whole input. */
   readonly inputHash?: string
   readonly outcome?: string
-  /** Who answered a request: a name, or what resolved it. */
+  /** Who resolved a request: the name of a person, or another cause. */
   readonly by?: string
 }
 
 export type SessionAbout = Alert['session']
 
-/** A longer text is cut. */
+/** The maximum length of `text`. */
 export const longestText = 2000
 
 /**
- * Matches the text of every event that can cause an alert, or that tells whether another event causes one. The type of
- * an event is among its first fields.
+ * Matches the text of every event that can cause an alert, or that decides whether another event causes one. The type
+ * of an event is among its first fields.
  */
 export const mayMatter =
   /"type":"(permission\.|question\.|turn\.(started|ended)|prompt\.submitted|agent\.disc)/
 
 /**
- * Finds the alerts in events of one session, which follow each other. Turns that took place in the agent's own program,
- * and requests that a rule or the mode decided, cause none. With `isCopy`, the events are the first of a copied log
- * after its copied part: the end of a copied request causes none.
+ * Finds the alerts in consecutive events of one session. Turns that took place in the agent's own program, and requests
+ * that a rule or the mode decided, cause none. `isCopy` means that the events directly follow the copied part of a
+ * fork: the end of a copied request causes none.
  */
 export function findAlerts(
   events: readonly (SessionEvent | UnknownEvent)[],
@@ -88,7 +88,7 @@ function isRequest(event: SessionEvent): event is Request {
   return event.type === 'permission.requested' || event.type === 'question.asked'
 }
 
-/** The requests that no person had to answer: a rule, the mode or a carried answer resolved them as they were made. */
+/** The requests that a rule, the mode or a carried answer resolved at once, without a person. */
 function decidedAtOnce(events: readonly SessionEvent[]): ReadonlySet<string> {
   const asked = new Map(events.filter(isRequest).map((event) => [event.requestId, event.seq]))
   return new Set(
@@ -116,7 +116,7 @@ function waitingAlert(event: Request): About {
   return { ...about, tool: event.tool, text: cut(text), ...(isWhole && { inputHash: event.inputHash }) }
 }
 
-/** The input of a call as text: a field that is its only one, otherwise JSON. */
+/** The input of a call as text: the value of its only field, otherwise JSON. */
 function inputText(input: unknown): string {
   if (typeof input === 'string') return input
   const values = Object.values(input ?? {})

@@ -6,17 +6,17 @@ import type { Targets } from './targets.ts'
 export type { AlertSettings } from './alerts-options.ts'
 
 export type Alerts = {
-  /** Notices what the host records. It does nothing while there is no target. */
+  /** Observes the events that the host records. It does nothing while there is no target. */
   readonly observer: HostObserver
-  /** Starts to send alerts, if there are targets. Call it once, when sessions can be opened. */
+  /** Starts sending alerts, if there are targets. Call it once, when sessions can be opened. */
   start(): Promise<void>
   targets(): Promise<Targets>
-  /** Notes whether a page of a person is visible. `page` names its connection. */
+  /** Records whether a page of a person is visible. `page` identifies the connection of the page. */
   setPresence(page: string, personId: string, visible: boolean): void
   close(): Promise<void>
 }
 
-/** How long a page counts as visible after it said so. */
+/** How long a page counts as visible after its last report. */
 const presenceMs = 120_000
 /** The events after which a log is searched. */
 const alerting = new Set([
@@ -28,8 +28,8 @@ const alerting = new Set([
 ])
 
 /**
- * Sends alerts about sessions to targets: browsers, webhooks and ntfy topics. Everything but this file is loaded when
- * there is a target, or when a caller asks for the targets.
+ * Sends alerts about sessions to targets: browsers, webhooks and ntfy topics. All other files of this folder are loaded
+ * only when there is a target, or when a caller asks for the targets.
  */
 export function createAlerts(options: AlertsOptions): Alerts {
   const { store, problem } = options
@@ -53,7 +53,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   const runIfNeeded = async () => {
     if (!running && (await store.targets()).length > 0) await run()
   }
-  // While the alerts run, they read the targets themselves.
+  // Once the dispatcher runs, it reads the targets itself.
   store.shared?.onChanged(async () => {
     if (hasStarted && !running) await runIfNeeded()
   })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type AlertDetail, defined, visible, type WebhookBody } from '@parley/protocol'
 import type { Alert } from './find-alerts.ts'
 
-/** The content of an alert, from which the message for each kind of target is made. */
+/** The content of an alert. Each kind of target gets it in its own format. */
 export type Message = {
   readonly id: string
   readonly at: number
@@ -12,7 +12,7 @@ export type Message = {
   /** A later message with the same topic replaces this one. */
   readonly topic: string
   readonly urgency: 'high' | 'normal' | 'low'
-  /** Set if the message only replaces another one. */
+  /** True if the message only replaces another one, and must not make a sound. */
   readonly isSilent: boolean
   readonly body: WebhookBody
 }
@@ -71,7 +71,7 @@ function resolved({ outcome, by }: Alert, detail: AlertDetail): string {
   return detail === 'none' || by === undefined ? 'was answered' : `was answered by ${visible(by)}`
 }
 
-/** A name for a subject, of characters that push services allow. It tells nothing about the subject. */
+/** A topic for a subject, in characters that push services allow. It does not reveal the subject. */
 function topicOf(subject: string): string {
   return createHash('sha256').update(subject).digest('base64url').slice(0, 32)
 }

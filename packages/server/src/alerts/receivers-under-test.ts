@@ -24,7 +24,7 @@ type Reply = { readonly status: number; readonly headers?: Record<string, string
 /** Receives requests, and answers each with the next of `replies`, or with the default reply. */
 export class Receiver implements AsyncDisposable {
   readonly received: Received[] = []
-  /** What was wrong with requests. */
+  /** The problems that were found in requests. */
   readonly problems: string[] = []
   replies: Reply[] = []
   readonly #server: Server
@@ -70,7 +70,9 @@ export class Receiver implements AsyncDisposable {
     return Receiver.#open(200, (_, __, body) => body.toString())
   }
 
-  /** A receiver that accepts only requests that `secret` has signed, by the library of the specification. */
+  /**
+   * A receiver that accepts only requests that are signed with `secret`. The library of the specification checks them.
+   */
   static webhook(secret: () => string): Promise<Receiver> {
     return Receiver.#open(204, (_, headers, body) => {
       new Webhook(secret()).verify(body, headers as Record<string, string>)
@@ -95,7 +97,7 @@ export class Receiver implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Waits until so many requests were received, and returns them. */
+  /** Waits until this number of requests was received, and returns them. */
   async count(count: number): Promise<readonly Received[]> {
     while (this.received.length < count) {
       const changed = new Promise<void>((resolve) => this.#changed.push(resolve))
@@ -122,7 +124,7 @@ function checkHeaders(headers: IncomingHttpHeaders): void {
   if (!['high', 'normal', 'low'].includes(String(urgency))) throw new Error(`The urgency is ${urgency}.`)
 }
 
-/** Checks the header by RFC 8292, with the key that it contains. */
+/** Checks the header as RFC 8292 describes, with the key that it contains. */
 function checkAuthorization(header: string, origin: string): void {
   const [, token = '', k = ''] = /^vapid t=(\S+), k=(\S+)$/.exec(header) ?? []
   const [head = '', claims = '', signature = ''] = token.split('.')

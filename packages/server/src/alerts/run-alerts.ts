@@ -7,11 +7,11 @@ import { createTargets, type Targets } from './targets.ts'
 import { newPushKey, type PushKey, pushKeyOf } from './web-push.ts'
 
 const defaultWaitMs = 10_000
-/** Longer than an attempt may take. */
+/** Must be longer than the time limit of an attempt. */
 const claimMs = 30_000
 const lookEveryMs = 5_000
 
-/** Puts the parts together that send alerts. */
+/** Creates the dispatcher and the targets. The caller starts the dispatcher. */
 export async function runAlerts(
   options: AlertsOptions,
 ): Promise<{ readonly dispatcher: Dispatcher; readonly targets: Targets }> {
@@ -54,7 +54,7 @@ export async function runAlerts(
   return { dispatcher, targets: createTargets(parts) }
 }
 
-/** Push services want to know who sends. The address of a console on this machine tells them nothing. */
+/** Push services require a contact of the sender. The address of a console on this machine is of no use to them. */
 function contactOf(url: string): string {
   return url.startsWith('https:') ? new URL(url).origin : 'mailto:parley@example.com'
 }

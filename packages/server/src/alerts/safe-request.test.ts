@@ -69,7 +69,7 @@ describe('an address in a URL', () => {
 describe('with private targets permitted', () => {
   const { check } = createSafeRequest({ privateTargets: true })
 
-  it('a webhook may have a private address, also over http', () => {
+  it('a webhook may have a private address, even over http', () => {
     expect(check('http://127.0.0.1:9/x', 'other').port).toBe('9')
     expect(check('https://192.168.1.1/', 'other').hostname).toBe('192.168.1.1')
   })
@@ -125,7 +125,7 @@ describe('a name', () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(['/x'])
   })
 
-  it('of this machine is refused by the resolver of the system', async () => {
+  it('that the system resolves to this machine is refused', async () => {
     const { post } = createSafeRequest({})
     await expect(post('https://localhost:9/', 'other', content)).rejects.toThrow(/not a public address/)
   })
@@ -164,7 +164,7 @@ describe('a request', () => {
     expect(Math.abs(retryAfterMs - ms)).toBeLessThan(5000)
   })
 
-  it('ends without an answer in time', async () => {
+  it('ends if there is no answer in time', async () => {
     await using receiver = await Receiver.open()
     receiver.replies = [{ status: 0, hang: true }]
     const { post } = createSafeRequest({ privateTargets: true }, { timeoutMs: 50 })

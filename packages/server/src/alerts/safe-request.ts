@@ -22,7 +22,7 @@ export type Resolver = (
 ) => void
 
 export type SafeRequest = {
-  /** Throws ParleyError `validation_error` if no request may be sent to the URL. Looks no name up. */
+  /** Throws ParleyError `validation_error` if no request may be sent to the URL. Does not resolve the name. */
   check(url: string, kind: 'push' | 'other'): URL
   /** Sends a POST. Rejects if there is no answer in time, or if the address is not permitted. Follows no redirect. */
   post(
@@ -34,12 +34,12 @@ export type SafeRequest = {
   close(): void
 }
 
-/** The most bytes of an answer that are read. Nothing depends on its content. */
+/** How many bytes of an answer are read at most. The content is not used. */
 const answerBytes = 16_384
 
 /**
- * Sends requests to addresses that other people chose. The address that is checked is the one that is connected to:
- * a name is resolved once, by a lookup that refuses it if one of its addresses is not permitted.
+ * Sends requests to addresses that other people chose. A name is resolved only once, and the request connects to the
+ * checked address. A name is refused if one of its addresses is not permitted.
  */
 export function createSafeRequest(
   rules: RequestRules,
@@ -65,7 +65,7 @@ export function createSafeRequest(
           : 'The address must start with https://. An administrator can permit http and private addresses with alerts.privateTargets in config.json.',
       )
     const literal = literalOf(url)
-    // The lookup of a request is not called for a literal address.
+    // Node does not call `lookup` for a literal address, so it is checked here.
     if (literal !== undefined && !isPermitted(url, kind, classOf(literal))) throw notPermitted(url.hostname)
     return url
   }
@@ -127,7 +127,7 @@ function answerOf({ statusCode = 0, headers }: IncomingMessage): Answer {
   return { status: statusCode, ...(ms > 0 && { retryAfterMs: ms }) }
 }
 
-/** Reads the rest of an answer, so that the connection ends well. Ends the connection of a long answer. */
+/** Reads the rest of an answer, so that the connection ends normally. Closes the connection if the answer is long. */
 function drain(incoming: IncomingMessage): void {
   let bytes = 0
   incoming.on('error', () => undefined)

@@ -7,8 +7,8 @@ const pageSize = 500
 export type Searched = { readonly alerts: readonly Alert[]; readonly to: number }
 
 /**
- * Searches the log of a session for alerts after a cursor. Without a cursor, the log was never searched: then only what
- * was recorded after `since` counts, and nothing that was copied or imported.
+ * Searches the log of a session for alerts after a cursor. Without a cursor, the log was never searched: then only
+ * events that were recorded after `since` cause alerts, and copied or imported events cause none.
  */
 export async function searchLog(
   store: Pick<SessionStore, 'read'>,
@@ -31,7 +31,7 @@ export async function searchLog(
 
 type Event = SessionEvent | UnknownEvent
 
-/** The events up to `to` that may matter, in order. */
+/** The events up to `to` that match `mayMatter`, in order. */
 async function eventsAfter(
   store: Pick<SessionStore, 'read'>,
   sessionId: string,
@@ -67,7 +67,7 @@ async function latestEvents(
   return events
 }
 
-/** An event whose text is damaged, or that does not matter, is left out. */
+/** The parsed event. Empty if its text is damaged or does not match `mayMatter`. */
 function parsed({ json, damaged }: StoredEvent): Event[] {
   if (damaged || !mayMatter.test(json.slice(0, 500))) return []
   try {
@@ -85,7 +85,7 @@ function recordedAfter(events: readonly Event[], since: number): Event[] {
   return events.filter(({ at }) => at > since)
 }
 
-/** What follows the imported conversation: an import ends with the end of its connection. */
+/** The events after the imported conversation, which ends with the end of its connection. */
 function withoutImported(events: readonly Event[]): Event[] {
   const end = events.findIndex((event) => isKnown(event) && event.type === 'agent.disconnected')
   return end < 0 ? [] : events.slice(end + 1)

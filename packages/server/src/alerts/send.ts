@@ -10,7 +10,7 @@ export type SendResult = {
   readonly status?: number
   readonly error?: string
   readonly retryAfterMs?: number
-  /** gone: the target no longer exists. never: another attempt cannot succeed. */
+  /** `gone`: the target no longer exists. `never`: another attempt cannot succeed. */
   readonly ends?: 'gone' | 'never'
 }
 

@@ -15,11 +15,14 @@ export const TargetData = z.object({
   kind: TargetKind,
   name: z.string(),
   personId: z.string(),
-  /** The device or the token that added the target. The target gets what this device or token may read. */
+  /**
+   * The device or the token that added the target. The target gets alerts only about sessions that this device or token
+   * may read.
+   */
   holder: z.object({ kind: z.enum(['device', 'token']), id: z.string() }),
   url: z.string(),
   keys: PushSubscriptionKeys.optional(),
-  /** Signs the requests of a webhook; for ntfy, the access token. */
+  /** The key that signs the requests to a webhook, or the access token of an ntfy server. */
   secret: z.string().optional(),
   alerts: z.array(AlertKind),
   detail: AlertDetail,
@@ -30,7 +33,7 @@ export type TargetData = z.infer<typeof TargetData>
 /** A target with checked data. */
 export type KnownTarget = { readonly id: string; readonly createdAt: number; readonly data: TargetData }
 
-/** Undefined if the data is damaged: such a target gets nothing. */
+/** Undefined if the data is damaged: such a target gets no alerts. */
 export function knownTarget({ id, createdAt, data }: TargetRecord): KnownTarget | undefined {
   const parsed = TargetData.safeParse(data).data
   return parsed && { id, createdAt, data: parsed }

@@ -10,7 +10,7 @@ const guest = {
   scopes: new Set(['read'] as const),
 }
 
-it('a caller sees own targets, and an administrator all of them; no secret is shown again', async () => {
+it('a caller sees its own targets, an administrator sees all, and secrets are shown only once', async () => {
   await using tested = await alertsUnderTest()
   const { targets } = tested
   const { keys } = new Browser()
@@ -41,7 +41,7 @@ it('nobody else can change, test or remove a target', async () => {
   expect((await targets.list(owner)).targets).toEqual([])
 })
 
-it('a browser cannot change, test or remove a target of its person that has more rights than the browser', async () => {
+it('a browser cannot change, test or remove a target that a device with more rights has added', async () => {
   await using tested = await alertsUnderTest()
   const { targets } = tested
   const phone = { ...guest, person: owner.person, id: 'dev_phone' }
@@ -81,7 +81,7 @@ it.each([
   await expect(tested.targets.add(owner, given)).rejects.toMatchObject({ code: 'validation_error' })
 })
 
-it('a browser that subscribes again replaces its target, also for another person', async () => {
+it('a browser that subscribes again replaces its target, even for another person', async () => {
   await using tested = await alertsUnderTest()
   const { targets } = tested
   const push = { kind: 'push', endpoint: 'https://push.example.org/x', keys: new Browser().keys } as const
@@ -92,13 +92,13 @@ it('a browser that subscribes again replaces its target, also for another person
   ])
 })
 
-it('a person can have twenty targets', async () => {
+it('a person can have at most twenty targets', async () => {
   await using tested = await alertsUnderTest()
   for (let n = 0; n < 20; n++) await tested.targets.add(owner, { ...hook, name: `hook ${n}` })
   await expect(tested.targets.add(owner, hook)).rejects.toMatchObject({ code: 'conflict' })
 })
 
-it('a test sends one signed message at once, tells the result, and is limited', async () => {
+it('a test sends one signed message at once and returns the result, and tests are limited in number', async () => {
   let secret = ''
   await using receiver = await Receiver.webhook(() => secret)
   await using tested = await alertsUnderTest()
@@ -125,7 +125,7 @@ it('a target whose stored data is damaged is left out', async () => {
   expect((await tested.targets.list(owner)).targets).toHaveLength(1)
 })
 
-it('a changed target keeps what was not changed, and can be enabled again', async () => {
+it('a changed target keeps its other fields, and can be enabled again', async () => {
   await using tested = await alertsUnderTest()
   const { targets } = tested
   const { targetId, secret: _, ...before } = await targets.add(owner, hook)

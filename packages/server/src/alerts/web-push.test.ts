@@ -34,7 +34,7 @@ it('encrypts each message with a new key and salt, into at most 4096 bytes', () 
   expect(first?.subarray(21, 86)).not.toEqual(second?.subarray(21, 86))
 })
 
-it('signs who sends, for one push service and at most a day (RFC 8292)', () => {
+it('signs the identity of the sender, for one push service and at most a day (RFC 8292)', () => {
   const key = pushKeyOf(newPushKey())
   const now = Date.UTC(2026, 0, 1)
   const endpoint = 'https://push.example.net/send/1?a=b'

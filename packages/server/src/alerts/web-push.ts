@@ -14,10 +14,10 @@ import { ParleyError } from '@parley/protocol'
 /** The keys of a browser's push subscription, as base64url. */
 export type SubscriptionKeys = { readonly p256dh: string; readonly auth: string }
 
-/** Values that are random, except in a test that compares with the example of the RFC. */
+/** The random values of an encryption. A test sets them, to compare the result with the example of the RFC. */
 export type EncryptionSeed = { readonly salt: Buffer; readonly privateKey: Buffer }
 
-/** The most bytes of a message that every push service accepts (RFC 8030 requires 4096 with the overhead). */
+/** The maximum length of a message in bytes. Push services must accept 4096 with the overhead (RFC 8030). */
 export const longestMessage = 3993
 const recordSize = 4096
 

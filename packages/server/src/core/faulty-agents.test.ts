@@ -456,7 +456,7 @@ describe('an output that cannot be serialised', () => {
         connection.endTurn()
       },
     }))
-    const { session } = await world(agent, { expected: /record what happened/ })
+    const { session } = await world(agent, { expected: /record events of the session/ })
     await prompt(session, 'one')
     expect((await session.idle()).lastTurn?.outcome).toBe('completed')
     expect(await session.events('agent.unrecognised')).toMatchObject([{ native: { type: output.type } }])
@@ -500,7 +500,7 @@ describe('an output that cannot be serialised', () => {
         })
       },
     }))
-    const { session } = await world(agent, { expected: /record what happened/ })
+    const { session } = await world(agent, { expected: /record events of the session/ })
     await prompt(session, 'one')
     expect((await session.idle()).lastTurn?.outcome).toBe('completed')
     expect(answers).toEqual(['cancelled'])
@@ -516,7 +516,7 @@ describe('an output that cannot be serialised', () => {
         connection.say({ type: 'turn.ended', outcome: 'completed', stopReason: 'end', ...odd })
       },
     }))
-    const { session } = await world(agent, { expected: /record what happened/ })
+    const { session } = await world(agent, { expected: /record events of the session/ })
     await prompt(session, 'one')
     await session.when((state) => state.turn === undefined)
     expect(await session.events('turn.ended')).toHaveLength(1)

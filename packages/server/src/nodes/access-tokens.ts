@@ -1,9 +1,10 @@
 import { createHmac, randomBytes, scryptSync, timingSafeEqual } from 'node:crypto'
 
 /**
- * Access tokens of devices that every node accepts. A token names its device and its expiry, and is signed with a
- * key that all nodes derive from the token that they share. Deriving the key is slow, so that a browser with an
- * access token cannot guess a short shared token. Each node compares the expiry with the clock of its own machine.
+ * Access tokens of devices that every node accepts. A token names its device and its expiry, and is signed with a key
+ * that all nodes derive from the token that they share. Deriving the key is slow, so that a browser cannot find a short
+ * shared token by trying guesses against its access token. Each node compares the expiry with the clock of its own
+ * machine.
  */
 export function createAccessTokens(sharedToken: string) {
   const key = scryptSync(sharedToken, 'parley access tokens 1', 32)

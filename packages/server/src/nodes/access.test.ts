@@ -7,7 +7,7 @@ import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { folderForFile } from '../testing/temporary-folder.ts'
 import { type NodeUnderTest, startNode } from './node-under-test.ts'
 
-/** Principals on three nodes: what one node checks and revokes holds on all of them. */
+/** Tests principals on three nodes: checks and revocations of one node apply on all of them. */
 
 const postgres = await PostgresServer.forFile()
 const folder = folderForFile()
@@ -56,7 +56,7 @@ async function events(id: string): Promise<SessionEvent[]> {
   return stored.map(({ json: text }) => JSON.parse(text) as SessionEvent)
 }
 
-it('a command that another node than the owner gets is checked there, and names its actor in the log', async () => {
+it('a command to a node that is not the owner is checked on that node, and the log names its actor', async () => {
   const { id } = await owner.host.create({ agent: 'scripted', cwd: folder })
   const { token, tokenId } = await newToken(third, { name: 'CI', scopes: ['read', 'prompt'] })
   const commands = `/api/sessions/${id}/commands`
@@ -101,7 +101,7 @@ it('a session outside the limits of a token is not found on any node', async () 
   }
 })
 
-it('limits to a folder hold at its place only', async () => {
+it('a limit to a folder applies only at the place of the folder', async () => {
   const limits = { folders: [{ folder, place: 'machine:elsewhere' }] }
   const { id } = await owner.host.create({ agent: 'scripted', cwd: folder })
   const here = await newToken(owner, { limits: { folders: [{ folder }] } })
@@ -174,7 +174,7 @@ it.each<[string, (one: Member) => Promise<Response>, (one: Member) => string]>([
     ),
   )
   expect((await revoke(one)).status).toBeLessThan(300)
-  // The revocation is answered when every node has applied it.
+  // The request to revoke is answered only after every node has applied it.
   for (const node of nodes) expect((await ask(node, '/api/sessions', { token })).status).toBe(401)
   for (const { closed } of sockets) expect((await closed)[0]).toBe(4401)
   expect(await Promise.all(ended)).toEqual(['cut', 'cut', 'cut'])

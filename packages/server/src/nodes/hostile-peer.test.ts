@@ -9,7 +9,7 @@ import { PassOn } from './pass-on.ts'
 import { challengeHeader, PeerCredential, proofHeader } from './peer-credential.ts'
 import { TerminalClient } from './serving-node-under-test.ts'
 
-/** Tests nodes that answer badly, late or not at all. */
+/** Tests nodes whose answers are invalid, late or missing. */
 
 const numbers = { at: () => 1, isCurrent: () => true }
 
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 type Handler = (request: IncomingMessage, response: ServerResponse, proof: Record<string, string>) => void
 
-/** A program at an address that the database names. It proves that it is a node if its handler uses `proof`. */
+/** A program at an address from the database. It counts as a node if its handler sends the headers `proof`. */
 async function peer(handle: Handler, upgrade?: (socket: Duplex, proof: Record<string, string>) => void) {
   let url = ''
   const credential = new PeerCredential(testToken, () => url, numbers)
@@ -144,7 +144,7 @@ it('an answer that stops in the middle is cut off', async () => {
   await expect((await serve([url], { idleMs: 200 })).ask(path)).rejects.toThrow()
 })
 
-it('a large answer is not collected: it is read as fast as the caller reads it', async () => {
+it('a large answer is not buffered: it is read only as fast as the caller reads it', async () => {
   const chunk = Buffer.alloc(1024 * 1024, 'x')
   const total = 64
   let written = 0
@@ -172,7 +172,7 @@ it('a large answer is not collected: it is read as fast as the caller reads it',
   expect(size).toBeGreaterThan((total - 2) * chunk.length)
 })
 
-it('a node that refuses connections is skipped, and one that may have got the request is not', async () => {
+it('a node that refuses connections is skipped, but a node that may have received the request is not', async () => {
   const gone = await peer(() => undefined)
   await closing.pop()?.()
   const asked = vi.fn()

@@ -9,7 +9,7 @@ const longestPauseMs = 60_000
 
 /** The part of the database that `Membership` uses. */
 export type NodeRegister = {
-  /** The number of this node, or undefined while it has none. */
+  /** The id of this node in the database, or undefined while it has none. */
   readonly node: number | undefined
   /** The other nodes that are not fenced, and whether there are sessions to take over. */
   scan(): Promise<{ readonly peers: readonly PeerNode[]; readonly hasOrphans: boolean }>
@@ -29,7 +29,7 @@ type MembershipOptions = {
 
 /**
  * Watches the other nodes: links to each, fences those that are gone, and takes over their sessions. Every node does
- * this independently; the database decides which of them succeeds.
+ * this independently; the database ensures that only one of them succeeds.
  */
 export class Membership {
   readonly #options: MembershipOptions

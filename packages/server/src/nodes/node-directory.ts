@@ -35,7 +35,7 @@ export type NodeDirectoryParts = {
   readonly answerMs?: number
 }
 
-/** What callers can ask about the nodes on the database. */
+/** Answers requests about the nodes on the database. */
 export function createNodeDirectory(parts: NodeDirectoryParts) {
   const { ownership } = parts
   return {
@@ -48,7 +48,7 @@ export function createNodeDirectory(parts: NodeDirectoryParts) {
     },
     /**
      * The address of a living node whose token differs from that of this node. Undefined if no node answers, or if any
-     * node with the same token answers: then the node with the other token is the misconfigured one.
+     * node with the same token answers: then the other node is the misconfigured one.
      */
     async otherToken(ownUrl: string): Promise<string | undefined> {
       const stored = await storedNodes(ownership)
@@ -109,7 +109,7 @@ async function ask(
   if (!isNodeUrl(url)) return 'unreachable'
   const headers = credential.headersFor(url)
   try {
-    // With `all`, the node that is asked waits for answers itself, so it gets more time.
+    // With `all`, the other node itself waits for the answers of further nodes, so it gets more time.
     const signal = AbortSignal.timeout(check === 'all' ? 2 * answerMs : answerMs)
     const path = check === 'all' ? '/api/nodes?check=peers' : '/api/nodes'
     const response = await fetch(`${new URL(url).origin}${path}`, { headers, signal, redirect: 'error' })

@@ -7,8 +7,8 @@ export type PeerNode = { readonly id: number; readonly url: string; readonly isE
 type Lines = Readonly<Record<'info' | 'warn' | 'error', (fields: object, text: string) => void>>
 
 /**
- * Logs what happens to this node, to the others and to the database, in one line each. The lines contain no secrets:
- * the address of the database is not known here.
+ * Logs each change of this node, of the other nodes and of the connection to the database in one line. The lines
+ * contain no secrets: the address of the database is not known here.
  */
 export class NodeLog {
   readonly #logger: Lines

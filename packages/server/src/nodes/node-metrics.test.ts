@@ -29,14 +29,14 @@ it('reports the lease, the nodes, takeovers, forwarded commands and appends', as
   expect(value('parley_append_seconds_bucket', { le: '+Inf' })).toBe(1)
 })
 
-it('measures an append that is refused, and passes the refusal on', async () => {
+it('measures an append that fails, and rejects with its error', async () => {
   const metrics = createNodeMetrics()
   const store = measuredAppends({ append: () => Promise.reject(new Error('refused')) }, metrics)
   await expect(store.append()).rejects.toThrow('refused')
   expect(sampleValue(readPrometheus(metrics.text({ leaseAgeMs: 0 })), 'parley_append_seconds_count')).toBe(1)
 })
 
-it('leaves out what only the database knows while it is unreachable', () => {
+it('leaves out the values of the database while the database is unreachable', () => {
   const families = readPrometheus(createNodeMetrics().text({ leaseAgeMs: undefined }))
   const samples = (name: string) => families.get(name)?.samples.length
   expect(samples('parley_node_lease_age_seconds')).toBe(0)

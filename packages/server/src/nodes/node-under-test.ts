@@ -14,7 +14,7 @@ import { createNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 
 /** A node in this process: a host on PostgreSQL, with the faces that other nodes use. */
 export type NodeUnderTest = {
-  /** The host for people, which routes to the owner. */
+  /** The host for people. It sends operations to the owner of the session. */
   readonly host: Host
   readonly node: PostgresNode
   readonly metrics: NodeMetrics

@@ -125,7 +125,7 @@ it('a reader at another node ends when the session is deleted', async () => {
   await expect(other.host.state(id)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-it('a command that another node sends twice at the same time is performed once, and answered twice', async () => {
+it('a command that another node sends twice at the same time is performed once, and both calls get its answer', async () => {
   const [owner, other] = (await nodes(2)) as [NodeUnderTest, NodeUnderTest]
   const id = await create(owner)
   const send = () => prompt(other, id, 'c1', { type: 'text', text: 'Once.' })
@@ -134,7 +134,7 @@ it('a command that another node sends twice at the same time is performed once, 
   await vi.waitUntil(async () => (await owner.host.state(id)).turns === 1, wait)
 })
 
-it('changes of the session list are announced after the link to their node was cut, even many of them', async () => {
+it('changes of the session list that a node missed while its link was cut are announced later, even if there are many', async () => {
   const [owner, other] = (await nodes(2)) as [NodeUnderTest, NodeUnderTest]
   const announced = new Set<string>()
   other.host.onSessionChanged(({ session }) => announced.add(session))
@@ -262,7 +262,7 @@ it('a credential that a program received at the address of a node is refused by 
   expect(await list(caught.at(-1))).toBe(401)
 })
 
-it('rows of nodes with an unusable address do not prevent sessions from being taken over', async () => {
+it('sessions are taken over although the database contains nodes with unusable addresses', async () => {
   const databaseUrl = await server.database()
   const lease = { leaseMs: 2_000, beatMs: 200, marginMs: 500 }
   const owner = await startNode({ databaseUrl, folder, lease })

@@ -1,7 +1,7 @@
 import type { OwnerFeed } from '../core/index.ts'
 import type { PeerLinks } from './peer-links.ts'
 
-/** Where a session is, as the database knows it. */
+/** Finds the owner of a session in the database. */
 export type SessionFinder = {
   find(sessionId: string): Promise<{ readonly type: string; readonly url?: string }>
 }

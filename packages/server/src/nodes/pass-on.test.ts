@@ -9,7 +9,7 @@ import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { folderForFile } from '../testing/temporary-folder.ts'
 import { type ServingNode, servingNode } from './serving-node-under-test.ts'
 
-/** Tests three nodes in one process, as if on two machines. Clients use them in turn. */
+/** Tests three nodes in one process, registered for two machines. Clients send requests to them in turn. */
 
 const postgres = await PostgresServer.forFile()
 const folder = folderForFile()
@@ -215,7 +215,7 @@ it('a download link works once, on any node', async () => {
   }
 })
 
-it('a nonce can be used once, whichever nodes get it', async () => {
+it('a nonce can be used only once, even on different nodes', async () => {
   const device = deviceUnderTest(roundRobin(), '')
   await device.register()
   const at = (node: ServingNode, body: unknown) =>

@@ -40,7 +40,7 @@ export type PassOnOptions = {
 export type PassOnLimits = {
   /** How long a node may take until it answers. */
   readonly answerMs: number
-  /** How long an answer may pause after it has begun. Streams have a heartbeat. */
+  /** The longest permitted pause within an answer. Streams send heartbeats, so they are not cut off. */
   readonly idleMs: number
   /** How long a node may take to list its terminals. */
   readonly listMs: number
@@ -163,7 +163,7 @@ export class PassOn implements OtherNodes {
     )
   }
 
-  /** The address of the living node that made an id or a code. Undefined if it is this node, or there is none. */
+  /** The address of the living node that created an id or a code. Undefined if that is this node or no living node. */
   async #makerOf(made: string): Promise<string | undefined> {
     const [suffix] = /-[0-9a-f]{8}$/.exec(made) ?? []
     const mark = suffix ?? pairingCodeOf(made)?.slice(pairingCodeLength)

@@ -28,7 +28,7 @@ export class PeerCredential {
 
   /** `url` is the address under which the other nodes know this one; empty until it is known. */
   constructor(token: string, url: () => string, numbers: NodeNumbers) {
-    // Deriving the key is slow, so that a program with a bearer token cannot guess a short shared token.
+    // Slow on purpose, so that a program cannot find a short shared token by trying guesses against a bearer token.
     this.#key = scryptSync(token, 'parley nodes 1', 32)
     this.#url = url
     this.#numbers = numbers
@@ -66,8 +66,8 @@ export class PeerCredential {
 }
 
 /**
- * Whether this is the URL of a node, as the configuration accepts it. A row of the database may contain another URL. A
- * node with such a row is not contacted, so that it cannot prevent the other nodes from reaching each other.
+ * Whether this is the URL of a node, as the configuration accepts it. A row of the database may contain another URL.
+ * Such a row is ignored, so that it cannot prevent the other nodes from reaching each other.
  */
 export function isNodeUrl(text: string): boolean {
   const url = URL.parse(text)

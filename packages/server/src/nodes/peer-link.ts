@@ -48,7 +48,7 @@ export class PeerLink {
   #endRequests = () => {}
   #lostAt = Date.now()
   #isRefused = false
-  /** When the peer began to refuse the credential of this node. */
+  /** The time since which the peer has refused the credential of this node. */
   #unauthorizedSince: number | undefined
   #hasOtherToken = false
   #retryMs = retryMs
@@ -151,7 +151,7 @@ export class PeerLink {
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (socket !== this.#socket) return
       this.#isRefused = error.code === 'ECONNREFUSED'
-      // The next program that listens there may be a node with the same token.
+      // Another program may listen there next, possibly a node with the same token, so an old refusal no longer counts.
       if (this.#isRefused) this.#authorized()
       this.#lose(socket)
     })
@@ -267,7 +267,7 @@ type PeerFrame =
   | { readonly type: 'welcome' }
   | { readonly type: 'following'; readonly session: string; readonly verdict: 'replay' | 'reset' }
   | { readonly type: 'caught-up'; readonly session: string }
-  /** If there is no `error`, the frame also has the other fields of a receipt. */
+  /** A frame without `error` also has the other fields of a receipt. */
   | {
       readonly type: 'receipt'
       readonly session: string
@@ -281,8 +281,8 @@ type PeerFrame =
 const pendingKey = (sessionId: string, commandId: string | undefined) => `${sessionId} ${commandId}`
 
 /**
- * The item in a frame of a followed session. Its text is passed on as it is, so it is cut out of the frame and not
- * serialised again.
+ * The item in a frame of a followed session. Its text is cut out of the frame instead of being serialised again, so
+ * that readers get the same bytes.
  */
 function itemOf(text: string): (EncodedItem & { readonly session: string }) | undefined {
   const head = /^\{"type":"(event|delta|native)","session":"([\w-]+)","\1":/.exec(text)

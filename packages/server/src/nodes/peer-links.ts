@@ -15,7 +15,9 @@ export class PeerLinks {
     this.#otherToken = otherToken
   }
 
-  /** `missed` is called with the time since which changes of the session list may have been missed. */
+  /**
+   * `missed` is called after an interruption, with the time from which on changes of the session list may be missing.
+   */
   listen(listeners: { changed: (change: SessionChange) => void; missed: (since: number) => void }): void {
     Object.assign(this.#listeners, listeners)
   }

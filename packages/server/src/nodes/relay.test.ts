@@ -33,7 +33,7 @@ it('connections stay open while the database is unreachable', async () => {
   expect(socket.destroyed).toBe(false)
 })
 
-it('input of a browser that may not act is not passed on to the terminal of another node', () => {
+it('input of a browser whose access has ended is not passed on to the terminal of another node', () => {
   const stream = () => new Duplex({ read: () => undefined, write: (_, __, done) => done() })
   const [socket, peer] = [stream(), stream()]
   let mayAct = true

@@ -64,7 +64,7 @@ export function upgradeHeaders({ headers }: IncomingMessage): Record<string, str
 /** How long the client has to read what was sent before the node closed the connection. */
 const lingerMs = 1_000
 
-/** Connects the client with the terminal. When one side closes, so does the other. */
+/** Connects the client with the terminal. When one side closes, the other side is closed too. */
 export function connectSockets(
   { socket, head, onSignedOut, mayAct }: Upgrade,
   { response, socket: peer, head: peerHead }: PeerUpgrade,

@@ -126,7 +126,7 @@ function createRouting({ directory, links, metrics, patienceMs, closing }: Routi
       metrics.forwarded('accepted')
       return { result }
     } catch (error) {
-      // Counted once, with the final outcome.
+      // Not counted yet: the metric counts a command once, with its final outcome.
       if (isTemporary(error)) return undefined
       metrics.forwarded(error instanceof ParleyError ? error.code : 'busy')
       throw error
@@ -136,7 +136,7 @@ function createRouting({ directory, links, metrics, patienceMs, closing }: Routi
   return routed
 }
 
-/** The host for other nodes: it passes nothing on, and announces only what happens here. */
+/** The host for requests of other nodes. It performs them only here, and announces only the changes of this node. */
 export function createPeerHost(host: Host): Host {
   return { ...host, follow: host.followOwned }
 }

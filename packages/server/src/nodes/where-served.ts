@@ -5,7 +5,7 @@ import type { RouteName } from '@parley/protocol'
  * - `any`: every node, from the database.
  * - `owner`: the owner of the session. The host of each node sends the operation to it; the face does nothing.
  * - `place`: a node at the place of the session, because the answer is made from its folder.
- * - `maker`: the node that made the id or code in the request, because only its memory has what the id stands for.
+ * - `maker`: the node that made the id or code in the request, because only that node has the object in its memory.
  * - `here`: the node that the client is connected to. The answer describes its machine or the node itself.
  */
 export type Where = 'any' | 'owner' | 'place' | 'maker' | 'here'

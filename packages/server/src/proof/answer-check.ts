@@ -18,7 +18,7 @@ export class AnswerCheck {
     this.#keys = keys
   }
 
-  /** What is wrong with the signature of an answer; undefined if nothing is. */
+  /** The problem with the signature of an answer; undefined if there is none. */
   take(event: SessionEvent): string | undefined {
     const request = unredacted(event)
     if (request.type === 'permission.requested')
@@ -29,13 +29,13 @@ export class AnswerCheck {
     const key: KeyObject | undefined = this.#keys.get(signature.keyId)
     if (!key) return `has an answer that is signed with an unknown key, ${signature.keyId}`
     const requestId = event.carriedFrom ?? event.requestId
-    // The signed text cannot be known any more.
+    // The event of the request was redacted, so the signed text is unknown.
     if (this.#inputHashes.get(requestId) === redacted) return undefined
     this.checked++
     const text = this.#textOf(event, signature.commandId)
     const bytes = Buffer.from(signature.value, 'base64url')
     const isValid = verify('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }, bytes)
-    return isValid ? undefined : 'has an answer whose signature does not fit it'
+    return isValid ? undefined : 'has an answer with an invalid signature'
   }
 
   #textOf(event: Resolution, commandId: string): string {

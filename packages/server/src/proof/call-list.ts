@@ -14,7 +14,7 @@ import {
  * - agent: the agent approved the call itself, after Parley had found that neither a rule nor the mode refuses it.
  * - reading: the call only reads, and its agent does not report such calls before they run.
  * - outside: the call ran in the agent's own program.
- * - nobody: the call ran without any of these.
+ * - nobody: the call ran, and none of these applies.
  */
 export type DecidedBy = 'person' | 'rule' | 'mode' | 'agent' | 'reading' | 'outside' | 'nobody'
 
@@ -66,7 +66,7 @@ export class CallList {
     return [...this.#list, ...open.filter(({ by }) => by !== 'nobody')]
   }
 
-  /** An import ends where the agent is started here: its first connection only names the conversation. */
+  /** Detects the end of an import. Its first connection only records the conversation; the next one is a real start. */
   #connected({ seq }: EventOf<'agent.connected'>): void {
     if (seq > 2) this.#isImported = false
   }
@@ -83,7 +83,7 @@ export class CallList {
     this.#called.delete(event.toolCallId)
     if (!call || event.outcome === 'denied') return
     const described = this.#described(call, event.outcome, event.checked)
-    // A call that was refused, or ended before anything was decided, did not run.
+    // A call that was refused, or that ended before any decision, did not run.
     const ran =
       event.outcome === 'completed' || (event.outcome === 'failed' && !this.#decisions.has(call.toolCallId))
     if (described.by !== 'nobody' || ran) this.#list.push(described)
@@ -121,7 +121,7 @@ export class CallList {
   }
 }
 
-/** Kinds of calls that start work or plan it; what that work does is recorded as calls of its own. */
+/** Kinds of calls that start or plan work. The work itself is recorded as separate calls. */
 const organising: ReadonlySet<string> = new Set(['plan', 'subagent'])
 
 function isReading({ kind }: EventOf<'tool-call.called'>): boolean {

@@ -5,7 +5,7 @@ import { keyIdOf } from '../core/index.ts'
 /** Public keys by their ids. */
 export type Keys = ReadonlyMap<string, KeyObject>
 
-/** Keys given as SPKI in base64url. The id of a key follows from the key, so it is not taken from the input. */
+/** Parses keys in SPKI format, as base64url. Computes the id of each key from the key itself. */
 export function keysOf(publicKeys: Iterable<string>): Keys {
   return new Map(
     [...publicKeys].map((text) => {

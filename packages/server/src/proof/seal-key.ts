@@ -32,7 +32,7 @@ function sealerWith(key: KeyObject): KeySealer {
   }
 }
 
-/** Checks an Ed25519 signature of a text. A signature has exactly one spelling in base64url. */
+/** Checks an Ed25519 signature of a text. Only the canonical base64url form of the signature is accepted. */
 export function isSignedBy(publicKey: KeyObject, text: string, signature: string): boolean {
   const bytes = Buffer.from(signature, 'base64url')
   return bytes.toString('base64url') === signature && verify(null, Buffer.from(text), publicKey, bytes)

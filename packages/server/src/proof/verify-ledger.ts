@@ -9,13 +9,13 @@ export type LedgerHead = { readonly n: number; readonly hash: string }
 export type VerifiedLedger = {
   readonly entries: number
   readonly head?: LedgerHead
-  /** The last seal of each session, as the ledger has it. */
+  /** The last seal of each session in the ledger. */
   readonly sealed: ReadonlyMap<string, { readonly to: number; readonly hash: string }>
   readonly deleted: ReadonlySet<string>
   readonly findings: readonly Finding[]
 }
 
-/** Checks the lines of an exported ledger. `head` is an entry that the ledger is known to have. */
+/** Checks the lines of an exported ledger. `head` is an entry that the ledger must contain. */
 export function verifyLedger(lines: Iterable<string>, keys: Keys, head?: LedgerHead): VerifiedLedger {
   const findings: Finding[] = []
   const sealed = new Map<string, { to: number; hash: string }>()
@@ -49,7 +49,7 @@ export function verifyLedger(lines: Iterable<string>, keys: Keys, head?: LedgerH
 function entryIn(text: string): LedgerEntry | undefined {
   try {
     const entry = LedgerEntry.strict().safeParse(JSON.parse(text)).data
-    // Every entry has exactly one text.
+    // The text of an entry is canonical: a line with another text is invalid.
     return entry && ledgerLine(entry) === text ? entry : undefined
   } catch {
     return undefined

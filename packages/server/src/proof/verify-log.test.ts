@@ -51,7 +51,7 @@ describe('a sealed log', async () => {
     expect(verifyLog(lines, keysOf([]) as Keys).findings).toHaveLength(5)
   })
 
-  it('does not verify without its last seal, if that seal is known', () => {
+  it('does not verify without its last seal, if the verifier knows that seal', () => {
     const { lastSeal } = intact
     const cut = lines.slice(
       0,
@@ -65,7 +65,7 @@ describe('a sealed log', async () => {
   })
 
   const position = fc.nat({ max: lines.length - 1 })
-  /** A changed last seal is one that is missing: that is found if the seal is known from elsewhere. */
+  /** A changed last seal counts as missing. That is noticed only if the verifier knows the seal. */
   const headFor = (index: number) => (index === lines.length - 1 ? intact.lastSeal : undefined)
 
   it('does not verify with any character of any line changed, added or removed', () => {
@@ -125,7 +125,7 @@ describe('a sealed log', async () => {
     )
   })
 
-  it('does not verify if whoever has no key seals the changed events again', async () => {
+  it('does not verify if the changed events are sealed again with another key', async () => {
     await using forger = await sealedHostUnderTest()
     const forged = await forger.world.create()
     await playDecisions(forged)

@@ -9,13 +9,13 @@ import { isSignedBy } from './seal-key.ts'
 /** Something that is wrong with a log. `line` counts from 1. */
 export type Finding = { readonly line: number; readonly text: string }
 
-/** The place of a seal in a log, as `parley audit head <session>` prints it. */
+/** The seq and the hash of a seal, as `parley audit head <session>` prints them. */
 export type SessionHead = { readonly seq: number; readonly hash: string }
 
 export type VerifiedLog = {
   readonly sessionId: string
   readonly events: number
-  /** The events up to this one are vouched for by seals. */
+  /** The last event that a seal vouches for. */
   readonly sealedTo: number
   readonly seals: number
   readonly lastSeal?: SessionHead
@@ -26,14 +26,14 @@ export type VerifiedLog = {
   readonly isLate: boolean
   readonly forkedFrom?: { readonly sessionId: string; readonly seq: number }
   readonly redacted: readonly { readonly seq: number; readonly was: string; readonly reason: string }[]
-  /** The calls that ran. A call that nobody decided makes the verification fail too. */
+  /** The calls that ran. The verification also fails if one of them has no decision. */
   readonly calls: readonly VerifiedCall[]
   /** How many answers have a valid signature of a browser. */
   readonly signedAnswers: number
   readonly findings: readonly Finding[]
 }
 
-/** Checks the lines of a log against its seals. `head` is a seal that the log is known to have. */
+/** Checks the lines of a log against its seals. `head` is a seal that the log must contain. */
 export function verifyLog(
   lines: Iterable<string>,
   keys: Keys,
@@ -81,7 +81,7 @@ export class LogVerification {
     const isOwnSeal = event.type === 'log.sealed' && event.seq > (this.#forkedFrom?.seq ?? 0)
     if (isOwnSeal) this.#takeSeal(event, line)
     this.#calls.take(event)
-    // A fork has the answers that were signed for its original.
+    // The copied answers of a fork are signed for the original session, so they are not checked.
     const wrong = event.seq > (this.#forkedFrom?.seq ?? 0) ? this.#answers?.take(event) : undefined
     if (wrong !== undefined) this.#find(wrong)
     this.#hash?.add(leafOf(line))

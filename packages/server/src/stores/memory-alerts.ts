@@ -11,7 +11,7 @@ type Kept = NewDelivery & {
 
 type Logs = ReadonlyMap<string, { readonly events: readonly string[]; readonly state: { updatedAt: number } }>
 
-/** Alerts in memory. `forget` deletes what is kept of a session. */
+/** Alerts in memory. `forget` deletes the cursor and the deliveries of a session. */
 export function createMemoryAlerts(logs: Logs): {
   readonly methods: AlertStore
   readonly forget: (sessionId: string) => void

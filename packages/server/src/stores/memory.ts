@@ -242,7 +242,7 @@ function accessMethods(): AccessStore {
   }
 }
 
-/** A copy, as a database would return it. It shares nothing with the original and contains only JSON values. */
+/** A deep copy that contains only JSON values, like a value from a database. */
 function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T
 }

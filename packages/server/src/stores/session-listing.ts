@@ -1,6 +1,6 @@
 import { ParleyError, type SessionState } from '@parley/protocol'
 
-/** How sessions are searched, ordered and paged. Every store uses these functions. */
+/** The rules by which sessions are searched, ordered and paged. Every store uses these functions. */
 
 /**
  * A position in the list: pinned sessions first, then the others; in both groups the most recently changed first, then

@@ -2,7 +2,7 @@ import type { AlertStore, ClaimedDelivery, TargetRecord } from '../core/alert-st
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { parseRow } from './sqlite-failure.ts'
 
-/** Alerts in a SQLite file. A page is connected only to this process, so the presence of people is in memory. */
+/** Alerts in a SQLite file. Pages connect only to this process, so the presence of people is kept in memory. */
 export function createSqliteAlerts(database: SqliteDatabase): AlertStore {
   return {
     ...targetMethods(database),
@@ -100,7 +100,7 @@ export const claimedColumns = `d.target, d.alert, d.subject, d.body, d.attempts,
   EXISTS (SELECT 1 FROM alert_deliveries o WHERE o.subject = d.subject AND o.target = d.target
     AND o.number < d.number AND o.sent = 1) AS "followsSent"`
 
-/** No earlier delivery to the same target with the same subject is to be sent. `d` is the row of the delivery. */
+/** True if no earlier delivery to the same target with the same subject is pending. `d` is the row of the delivery. */
 export const isFirst = `NOT EXISTS (SELECT 1 FROM alert_deliveries o WHERE o.subject = d.subject
   AND o.target = d.target AND o.number < d.number AND o.done_at IS NULL)`
 
@@ -161,7 +161,7 @@ function deliveryMethods(database: SqliteDatabase): DeliveryMethods {
   }
 }
 
-/** Who has a visible page, for a store that one process uses. */
+/** The people with a visible page, for a store that only one process uses. */
 export function createPresence(): Pick<AlertStore, 'setPresence' | 'isPresent'> {
   const pages = new Map<string, { readonly personId: string; readonly until: number }>()
   return {
@@ -195,7 +195,7 @@ export function createUnsentRemoval(database: SqliteDatabase): (sessionId: strin
   return (sessionId) => void remove.run(sessionId)
 }
 
-/** Deletes what the alerts know of a session, in the transaction that deletes the session. */
+/** Deletes the cursor and the deliveries of a session, in the transaction that deletes the session. */
 export function createAlertRemoval(database: SqliteDatabase): (sessionId: string) => void {
   const statements = ['alert_cursors', 'alert_deliveries'].map((table) =>
     database.prepare(`DELETE FROM ${table} WHERE session = ?`),

@@ -52,11 +52,11 @@ export function checkDatabase(file: string, known: number): CheckedDatabase {
 }
 
 export type FolderLock = Disposable & {
-  /** False if the file is not a database any more. */
+  /** False if the file is not a readable database. */
   readonly isReadable: boolean
-  /** What was revoked, disabled or given fewer rights. A backup may be older than that. */
+  /** The revoked records and the people as they are now. A backup may contain an older state with more rights. */
   revoked(): Revoked
-  /** Moves everything into the one file, so that replacing the file replaces the database. */
+  /** Moves the content of the WAL into the database file, so that replacing this file replaces the database. */
   fold(): void
 }
 
@@ -76,7 +76,7 @@ export function lockDatabase(file: string): FolderLock {
   let isReadable = true
   try {
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
-    // Takes the lock also of a file without content.
+    // An empty transaction takes the lock, even if the file is empty.
     db.exec('BEGIN EXCLUSIVE; COMMIT')
     pragma(db, 'user_version')
   } catch (thrown) {

@@ -2,12 +2,12 @@ import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { sqliteFailure } from './sqlite-failure.ts'
 
-/** How many pages are copied at once. Work of this process that needs the database waits for these pages only. */
+/** How many pages are copied at once. Other work on the database waits at most for this many pages. */
 const pagesAtOnce = 64
 
 /**
- * Copies an open database to a new file, readable only by this user. What is written meanwhile is in the copy. The file
- * is on the disk when the promise resolves. If the copy fails, the file is removed.
+ * Copies an open database to a new file, readable only by this user. The copy includes writes that are made meanwhile.
+ * The file is on the disk when the promise resolves. If the copy fails, the file is removed.
  */
 export async function copyDatabase(db: DatabaseSync, file: string): Promise<void> {
   // SQLite fills an empty file, and keeps its permissions.

@@ -83,7 +83,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
       try {
         db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {
-        // Everything is committed. If the disk cannot be written now, the next write reports that.
+        // All data is committed. If the disk cannot be written now, the next write reports the error.
       }
     },
     emptyWal: () => read(() => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
@@ -102,8 +102,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
 
 /**
  * Opens the file and locks it for this process. The operating system holds the lock, so the lock always ends with the
- * process. The lock also ends when this process opens and closes the same file in another way, so the file of an open
- * database must never be read.
+ * process. The lock also ends when this process opens and closes the same file in another way. Therefore this process
+ * must never read the file of an open database.
  */
 function openLocked(options: SqliteDatabaseOptions): DatabaseSync {
   const { file, migrations: steps = migrations } = options

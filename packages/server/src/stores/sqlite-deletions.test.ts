@@ -24,7 +24,7 @@ function filesWith(text: string): string[] {
   return stdout.split('\n').filter((line) => line !== '')
 }
 
-/** Writes the text into every table, and into places that are overwritten or freed later. */
+/** Writes the text into every table, and into pages that are overwritten or freed later. */
 async function fill(store: SqliteStore, id: string, text: string, turns: number): Promise<void> {
   const queue = [
     { promptId: 'q', parts: [{ type: 'text' as const, text }], delivery: 'queue' as const, at: 1 },
@@ -102,7 +102,7 @@ it('resumes an interrupted deletion when the store is opened again', async () =>
   await again.close()
 })
 
-it('makes a file of an older version able to shrink, and removes what was deleted in it before', async () => {
+it('converts a file of an older version so that it can shrink, and overwrites data that was deleted before', async () => {
   const store = openSqliteStore({ file })
   await fill(store, 'kept', 'stays-here', 5)
   await fill(store, 'gone', 'remove-me', 20)

@@ -36,7 +36,7 @@ export function createSqliteDeletions(
     const free = () => (database.read(() => freePages.get()) as { freelist_count: number }).freelist_count
     const before = free()
     if (before > 0) database.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`)
-    // False if nothing more can be freed: a file of an older Parley that could not be converted does not shrink.
+    // False if no page was freed: a file of an older version that could not be converted does not shrink.
     return before > 0 && free() < before
   }
 

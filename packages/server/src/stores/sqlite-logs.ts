@@ -127,7 +127,7 @@ export class SqliteLogs {
       this.#parts.removeUnsent(sessionId)
       this.#parts.ledger.queue(ledger)
     })
-    // The old text must not stay in the WAL.
+    // The WAL still contains the old text.
     this.#database.emptyWal()
   }
 

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
 /**
- * Describes the process that holds a database: for the error that a second process gets, and for programs that look
- * for that process. It may be out of date: only SQLite's lock shows whether the database is held.
+ * Describes the process that has a database open. A second process shows it in its error, and other programs use it to
+ * find the process. It may be out of date: only SQLite's lock shows whether the database is open.
  */
 export type OwnerInfo = Readonly<Record<string, string | number>>
 
@@ -18,7 +18,7 @@ export function writeOwner(file: string, info: OwnerInfo): void {
     removeOwner(file)
     writeFileSync(ownerFile(file), `${JSON.stringify(info)}\n`, { mode: 0o600, flag: 'wx' })
   } catch {
-    // A full disk must not keep a database from opening. Without this file, commands do not find the server.
+    // A full disk must not prevent opening a database. Without this file, commands cannot find the server.
   }
 }
 

@@ -18,7 +18,7 @@ type StateRow = SessionRow & { state: string }
 
 export type SessionRow = { readonly key: number; readonly id: string; readonly epoch: string }
 
-/** The rows of `sessions`: the stored state, and the columns that lists are made of. */
+/** The rows of `sessions`: the stored state, and the columns that list queries use. */
 export function createSqliteSessions(
   database: SqliteDatabase,
   /** Rebuilds the state of a session whose stored state cannot be read. */

@@ -14,7 +14,7 @@ export function openSqliteTransfer({ file }: { readonly file: string }): Transfe
   const insert = database.prepare(
     'INSERT OR REPLACE INTO receipts SELECT key, ?, ?, ? FROM sessions WHERE id = ?',
   )
-  // A damaged state is left as it is: it is computed again from the events.
+  // A damaged state is not changed: when it is read, it is computed again from the events.
   const setEpoch = database.prepare(
     `UPDATE sessions SET epoch = ?1,
        state = CASE WHEN json_valid(state) THEN json_set(state, '$.epoch', ?1) ELSE state END WHERE key = ?2`,
@@ -44,7 +44,7 @@ export function openSqliteTransfer({ file }: { readonly file: string }): Transfe
     },
     begin: async () => mark(unfinishedCopy),
     async finish() {
-      // The copied data is on the disk before the copy counts as complete.
+      // The copied data must be on the disk before the mark of an unfinished copy is removed.
       database.emptyWal()
       mark(0)
       database.emptyWal()

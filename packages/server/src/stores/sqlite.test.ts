@@ -133,7 +133,7 @@ describe('two processes', () => {
 })
 
 describe('the owner file', () => {
-  it('names the process that holds the database, and is removed on close', async () => {
+  it('names the process that has the database open, and is removed on close', async () => {
     const store = openSqliteStore({ file, owner: { url: 'first' } })
     store.describeOwner({ url: 'http://127.0.0.1:1' })
     expect(JSON.parse(readFileSync(`${file}.owner.json`, 'utf8'))).toEqual({
@@ -228,7 +228,7 @@ it('keeps the content of a file of the first schema, and can then trust folders'
   await store.close()
 })
 
-it('has the conversations of sessions from an older schema, and finds them by an index', async () => {
+it('finds sessions from an older schema by their conversation, with an index', async () => {
   const old = openSqliteDatabase({ file, migrations: migrations.slice(0, 2) })
   const insert = old.prepare(
     `INSERT INTO sessions (id, epoch, agent, status, archived, pinned, unsettled, updated_at, search, state)

@@ -4,8 +4,8 @@ import type { LedgerStore } from '../core/ledger-store.ts'
 import type { SessionStore, StoredReceipt } from '../core/session-store.ts'
 
 /**
- * A store that `parley migrate` reads from or writes to. While it is open, no server uses the store. Sessions that are
- * created belong to no node.
+ * A store that `parley migrate` reads from or writes to. While it is open, no server can use the store. New sessions in
+ * it have no owner.
  */
 export type TransferStore = SessionStore &
   AccessStore &
@@ -16,7 +16,7 @@ export type TransferStore = SessionStore &
       sessionId: string,
       page: { readonly after?: string; readonly limit: number },
     ): Promise<ReceiptPage>
-    /** Adds receipts, and replaces those of the same commands. */
+    /** Adds receipts, and replaces existing ones of the same commands. */
     putReceipts(sessionId: string, receipts: readonly StoredReceipt[]): Promise<void>
     /** Whether a copy into this store was begun and not finished. Servers refuse to open such a store. */
     isUnfinished(): Promise<boolean>

@@ -11,7 +11,7 @@ export type CheckpointRow = {
 /** The rows of one field from `part` on. */
 export type CheckpointRange = Pick<CheckpointRow, 'block' | 'field' | 'part'>
 
-/** What to write for a checkpoint. No row is both removed and put. */
+/** The rows to write and to remove for a checkpoint. No row is in both lists. */
 export type CheckpointChange = { readonly put: CheckpointRow[]; readonly remove: CheckpointRange[] }
 
 type WrittenBlock = { readonly number: number; meta: string; readonly texts: Map<string, WrittenText> }

@@ -1,6 +1,6 @@
 /**
- * Adds a table of people and of what they get access with, moves the signed-in browsers into it, and adds the person
- * who trusted a folder.
+ * Adds a table of people, devices, tokens and invitations, moves the signed-in browsers into it, and adds a column for
+ * the person who trusted a folder.
  */
 export const accessRecords = {
   version: 7,

@@ -1,4 +1,4 @@
-/** Adds the targets of alerts, the deliveries to them, and how far each log was searched for alerts. */
+/** Adds the targets of alerts, the deliveries to them, and the cursors up to which logs were searched for alerts. */
 export const alerts = {
   version: 8,
   sql: `

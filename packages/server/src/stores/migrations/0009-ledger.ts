@@ -1,4 +1,4 @@
-/** Adds the ledger, the queue of what it must record, and the public keys that seals and entries are verified with. */
+/** Adds the ledger, the queue of its drafts, and the public keys with which seals and entries are verified. */
 export const ledger = {
   version: 9,
   sql: `

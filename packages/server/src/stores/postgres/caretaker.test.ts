@@ -10,8 +10,8 @@ import { lose, type NodeHost, nodeHosts, script } from './hosts-under-test.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 
 /**
- * Tests sessions whose machine is away: another node records commands for them, and the machine continues when it is
- * back.
+ * Tests sessions whose machine has no living node: another node records commands for them, and the machine continues
+ * the sessions when it has a node again.
  */
 
 const server = await PostgresServer.forFile()
@@ -81,7 +81,7 @@ async function comeBack(url: string): Promise<NodeHost> {
   return back
 }
 
-it('an answer and prompts that are given while the machine is away are used once when it is back', async () => {
+it('an answer and prompts that are given while the machine is unavailable are used once when it is available again', async () => {
   const url = await server.database()
   const [one, other] = [await open(url, home), await open(url, away())]
   const { file, prompt } = asking()
@@ -147,7 +147,7 @@ it('a command that needs the agent or the folder is refused with the name of the
   await expect(other.host.state(id)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-it('a rule that is granted while the machine is away applies at the place of the session', async () => {
+it('a rule that is granted while the machine is unavailable applies at the place of the session', async () => {
   const url = await server.database()
   const [one, other] = [await open(url, home), await open(url, away())]
   const { prompt } = asking()
@@ -173,7 +173,7 @@ it('several caretakers record every command once', async () => {
   expect(said(await logOf(back.host, id)).toSorted()).toEqual(texts)
 })
 
-it('a command that is recorded while the machine comes back runs once', async () => {
+it('a command that is recorded while the machine becomes available again runs once', async () => {
   const url = await server.database()
   const [one, other] = [await open(url, home), await open(url, away())]
   const { file, prompt } = asking()

@@ -65,7 +65,7 @@ describe('a database URL', () => {
   })
 
   it.each(['postgres://ada:p@one,two/x', 'postgres://one:5432,two:5433/x', 'postgres://db/x?host=one,two'])(
-    'is refused because of its several hosts: %s',
+    'is refused because it names several hosts: %s',
     (url) => expect(refusalOf(url).message).toContain('several hosts'),
   )
 

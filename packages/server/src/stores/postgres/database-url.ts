@@ -25,7 +25,9 @@ export type TlsParameters = {
 }
 
 const known = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'] as const
-/** Parameters of libpq that are not supported. Only these are named to people: another name may be part of a password. */
+/**
+ * Parameters of libpq that are not supported. Error messages name only these: any other name may be part of a password.
+ */
 const unsupported =
   /^(application_name|channel_binding|client_encoding|connect_timeout|dbname|gssencmode|hostaddr|keepalives|keepalives_\w+|load_balance_hosts|options|passfile|password|port|require_auth|service|ssl|sslcompression|sslcrl|sslcrldir|sslnegotiation|sslpassword|ssl_m\w+_protocol_version|target_session_attrs|tcp_user_timeout|user)$/
 const example = 'postgres://user@host:5432/database'

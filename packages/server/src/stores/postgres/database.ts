@@ -11,7 +11,7 @@ export type PostgresOptions = {
   readonly schema?: string
   /** How many connections may be open at once. The default is 10. */
   readonly connections?: number
-  /** How long a statement may take until its connection is given up. The default is 5 seconds. */
+  /** The deadline of a statement. If it is missed, all connections are replaced. The default is 5 seconds. */
   readonly deadlineMs?: number
   /** Whether a commit waits for the disk. If it does not, a crash of PostgreSQL can undo the last commits. */
   readonly isDurable?: boolean
@@ -34,7 +34,7 @@ const closeMs = 2_000
 const migrationMs = 3_600_000
 
 /**
- * The connections to one database. If a connection is half open, its statements wait for ever. So every statement
+ * The connections to one database. Statements on a half-open connection would wait for ever. Therefore every statement
  * has a deadline; after a missed deadline, all connections are replaced by new ones.
  */
 export class PostgresDatabase {
@@ -91,7 +91,7 @@ export class PostgresDatabase {
     throw new ParleyError('internal_error', 'There is no way to connect to PostgreSQL.')
   }
 
-  /** Changes whenever a connection ends, even if the driver replaces it silently. */
+  /** A number that changes whenever a connection ends, even if the driver replaces it silently. */
   get generation(): number {
     return this.#replaced + this.#ended
   }
@@ -245,7 +245,8 @@ export class PostgresDatabase {
     )
     if (version < oldestVersion) throw tooOld(version)
     const work = connection.begin(async (sql) => {
-      // Without a time limit: a step may take long, and so may waiting for another process that migrates.
+      // No time limit: a migration step can take long, and so can the migration of another process that this one waits
+      // for.
       await sql`SET LOCAL statement_timeout = 0`
       await sql`SELECT pg_advisory_xact_lock(${migrationLock})`
       await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)

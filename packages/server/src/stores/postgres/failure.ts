@@ -5,7 +5,7 @@ import { tlsFailure } from './tls.ts'
 const unreachable = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'CONNECT_TIMEOUT'])
 /** SQLSTATE classes of transient failures. */
 const passing = /^(08|40|53|55|57)/
-/** SQLSTATE codes and classes of errors that a person must resolve, each with a message that says what to do. */
+/** SQLSTATE codes and classes of errors that a person must resolve, each with a message that gives the remedy. */
 const mistakes: readonly (readonly [code: RegExp, text: (code: string, message: string) => string])[] = [
   [
     /^28/,

@@ -89,7 +89,7 @@ describe('an append', () => {
     expect(await stored()).toEqual(eventsOf('a', 1, 39))
   })
 
-  it('continues after a restart and after a crash of the server', async () => {
+  it('works again after a restart and after a crash of the server', async () => {
     for (const [index, signal] of (['SIGINT', 'SIGQUIT'] as const).entries()) {
       await server.stop(signal)
       const appending = append(2 + index)

@@ -1,6 +1,6 @@
 import { PostgresDatabase, type PostgresOptions } from './database.ts'
 
-/** `clockSkewMs` is positive if the clock of the database is ahead of the clock of this machine. */
+/** `clockSkewMs` is positive if the database's clock is ahead of this machine's clock. */
 export type DatabaseFacts = {
   readonly latencyMs: number
   readonly version: string

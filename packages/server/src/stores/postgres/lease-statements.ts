@@ -35,7 +35,7 @@ export async function insertNode(own: PostgresDatabase, node: NewNode): Promise<
   return row.id
 }
 
-/** Extends the lease of a node. Returns the version of the settings, or undefined if the node is fenced. */
+/** Extends the lease of a node. Returns the current settings version, or undefined if the node is fenced. */
 export async function extendNode(own: PostgresDatabase, id: number, beat: Beat): Promise<number | undefined> {
   const [row] = await own.query<{ version: number }>(
     `UPDATE nodes SET extended_at = clock_timestamp(),
@@ -63,8 +63,8 @@ export async function fenceNode(database: PostgresDatabase, id: number): Promise
 }
 
 /**
- * Fences the nodes whose lease has expired. Of the nodes in `refusing` and of those at `url`, it also fences those
- * whose connections PostgreSQL has ended. Returns the ids of the fenced nodes.
+ * Fences the nodes whose lease has expired. Also fences a node in `refusing` or at `url` without an expired lease if
+ * PostgreSQL has ended its connections. Returns the ids of the fenced nodes.
  */
 export async function fenceNodes(
   database: PostgresDatabase,
@@ -81,7 +81,10 @@ export async function fenceNodes(
   return rows.map(({ id }) => id)
 }
 
-/** Removes nodes that were fenced long ago. The last node of each place stays, because it has the name of the machine. */
+/**
+ * Removes nodes that were fenced long ago. The last node of each place is kept, because its row contains the name of
+ * the machine.
+ */
 export async function removeOldNodes(database: PostgresDatabase): Promise<void> {
   await database.query(
     `DELETE FROM nodes n WHERE n.fenced_at < clock_timestamp() - interval '30 days'

@@ -12,7 +12,7 @@ import { isUniqueViolation } from './failure.ts'
 import { safeText } from './session-columns.ts'
 import { original } from './settings.ts'
 
-/** How long a process may chain drafts without asking again. Another process waits that long after it has died. */
+/** The lease of the process that chains drafts. After the death of that process, another one waits this long. */
 const holdSeconds = 0.5
 
 const columnTypes = [
@@ -29,7 +29,10 @@ const columnTypes = [
   'text',
 ]
 
-/** Stores entries and removes drafts. The entries are columns of arrays; the first must follow the last stored one. */
+/**
+ * Stores entries and removes drafts. Each column of the entries is an array. Stores nothing if the first entry does not
+ * follow the last stored one.
+ */
 const chain = `
   WITH ok AS (SELECT 1 WHERE coalesce((SELECT max(n) FROM ledger), 0) = $1::bigint - 1),
   d AS (DELETE FROM ledger_queue USING ok WHERE id = ANY ($2::bigint[]))
@@ -89,7 +92,7 @@ export function createPostgresLedger(database: PostgresDatabase, holder: string)
       const rows = await database.read<SealKey>(
         `SELECT id AS "keyId", public_key AS "publicKey", added_at AS "addedAt" FROM seal_keys ORDER BY number`,
       )
-      // The driver's list is not a plain array, so it would not equal the list of another store.
+      // The driver returns a subclass of Array; the copy is a plain array of plain objects, as in the other stores.
       return rows.map((row) => ({ ...row }))
     },
     async addSealKey({ keyId, publicKey, addedAt }) {

@@ -48,8 +48,8 @@ const append = (hasState: boolean, isPlain: boolean) => {
 }
 
 /**
- * The statements that append a batch. A plain batch has no receipt, no rules and no drafts of the ledger, and removes no checkpoint: most
- * are plain, and their statement is faster.
+ * The statements that append a batch. A plain batch has no receipt, no rules and no drafts of the ledger, and removes
+ * no checkpoint. Most batches are plain, and their statement is faster.
  */
 const appends = {
   plain: append(false, true),
@@ -63,7 +63,7 @@ export function appendStatement(hasState: boolean, isPlain: boolean): string {
   return hasState ? appends.fullWithState : appends.full
 }
 
-/** Replaces the body of one event and the state, removes unsent alerts, and begins an epoch. */
+/** Replaces the body of one event and the state, removes unsent alerts, and begins a new epoch. */
 export const redactStatement = `
   WITH ok AS (UPDATE sessions SET epoch = $5, (${stateColumns}) = ROW (${stateParameters(6)})
     WHERE id = $1 AND ($2::bigint IS NULL OR term = $2) AND head >= $3 RETURNING key),

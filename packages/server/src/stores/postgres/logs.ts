@@ -82,7 +82,7 @@ export class PostgresLogs {
       const closed = known.blocks.remove(closedBlocks)
       const isOver = state !== undefined && !state.turn
       if (isOver) known.blocks.clear()
-      // A batch without events names the head too, so that a late repetition does not replace a newer state.
+      // A batch without events also contains the head, so that a delayed repetition cannot replace a newer state.
       const head = first === undefined ? known.head : first - 1
       const isPlain = !receipt && rules.length + closed.length + ledger.length === 0 && !isOver
       const statement = appendStatement(state !== undefined, isPlain)
@@ -211,7 +211,7 @@ export class PostgresLogs {
     }
   }
 
-  /** Removes the cached rows of a session that this process no longer writes. */
+  /** Drops a session that this process no longer writes from the cache. */
   forget(sessionId: string): void {
     this.#cache.delete(sessionId)
   }
@@ -244,8 +244,8 @@ export class PostgresLogs {
 
   /**
    * Runs a write that returns a row; resolves with false if it returned none. If the answer is lost, checks whether the
-   * write was stored and repeats it if not, until the outcome is known: the caller must not continue before that. The
-   * lost statement may run later than the repeated one, so the check follows a failed repetition too.
+   * write was stored, and repeats it if it was not, until the outcome is known. The lost statement may run after the
+   * repeated one, so a failed repetition is followed by another check.
    */
   async #certainly(write: () => Promise<unknown[]>, isStored: () => Promise<boolean>): Promise<boolean> {
     try {

@@ -53,27 +53,27 @@ export type Whereabouts = {
   readonly nodes: readonly string[]
 }
 
-/** Remembers under which numbers nodes were registered. */
+/** The ids under which nodes were registered in the database. */
 export class NodeNumbers {
   #first = Number.POSITIVE_INFINITY
   readonly #newest = new Map<string, number>()
 
-  /** The number of the newest node that was seen at this address; 0 if there was none. */
+  /** The id of the newest node that was found at this address; 0 if there was none. */
   at(url: string): number {
     return this.#newest.get(url) ?? 0
   }
 
-  /** Whether the number was given to this process, or to a node that has registered since. */
+  /** Whether the id belongs to this process, or to a node that registered after it. */
   isCurrent(id: number): boolean {
     return id >= this.#first
   }
 
-  /** Called with each number under which this process is registered. */
+  /** Called with each id under which this process is registered. */
   registered(id: number): void {
     this.#first = Math.min(id, this.#first)
   }
 
-  /** Records the newest number at each address, and returns the addresses. Skips outer-join rows without a node. */
+  /** Records the newest id at each address, and returns the addresses. Skips outer-join rows without a node. */
   see(nodes: Iterable<{ readonly id: number | null; readonly url: string | null }>): string[] {
     return Array.from(nodes).flatMap(({ id, url }) => {
       if (id === null || url === null) return []

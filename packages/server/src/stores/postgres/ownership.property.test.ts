@@ -39,7 +39,7 @@ const steps = fc.array(
   { minLength: 5, maxLength: 40, size: 'max' },
 )
 
-/** A node, and what it believes about the session: its term and the head. */
+/** A node, with the term and the head of the session as the node assumes them. */
 class Believer {
   readonly node: PostgresNode
   term: number | undefined
@@ -48,7 +48,7 @@ class Believer {
     this.node = node
   }
 
-  /** Appends under the believed term at the stored head. Returns whether it was stored. */
+  /** Appends under the assumed term at the stored head. Returns whether the event was stored. */
   async append(): Promise<boolean> {
     if (this.term === undefined) return false
     const head = (await this.node.store.load('a'))?.head ?? 0

@@ -31,7 +31,7 @@ ownershipContract('the PostgreSQL store', async () => {
         ownership,
         async die() {
           const id = ownership.node ?? 0
-          // The beats of the node no longer arrive, so its lease is not extended again.
+          // The beats of the node no longer reach the database, so its lease is not extended again.
           proxy.stall()
           await endLease(schema, id)
           await fenceFrom(schema, id)
@@ -193,7 +193,7 @@ it('takes the lock of its node again after PostgreSQL has ended its connection',
   await store.close()
 })
 
-it('does not look for lost sessions after a claim of an unknown session', async () => {
+it('does not search for sessions of its own after a claim of an unknown session', async () => {
   const schema = `nodes_${++schemas}`
   const node = { url: 'http://127.0.0.1:4700', place: 'machine:here', lease }
   const { store, ownership } = await openPostgresNode({ url, schema, connections: 3, node })

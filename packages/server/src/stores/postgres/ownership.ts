@@ -48,7 +48,7 @@ export type Lease = {
 export const defaultLease: Lease = { leaseMs: 3_000, beatMs: 750, marginMs: 500 }
 
 export type NodeOptions = {
-  /** Where other nodes reach this one. Without it, the node is registered later, by `start`. */
+  /** The URL at which other nodes reach this one. Without it, the node is registered later, by `start`. */
   readonly url?: string
   readonly place: string
   /** The name of the machine, for people. */
@@ -78,7 +78,7 @@ export class PostgresOwnership implements SessionOwnership {
   #url = ''
   #mark = ''
   #node: number | undefined
-  /** The generation of the connection that holds the lock. */
+  /** The `generation` of the database connection that holds the lock. */
   #lockedBy: number | undefined
   #beatenAt = 0
   /** The duration of the last statement about the lease. The next such statement reports it. */
@@ -88,7 +88,7 @@ export class PostgresOwnership implements SessionOwnership {
   #beating: Promise<void> | undefined
   #watchdog: NodeJS.Timeout | undefined
   #closed = false
-  /** Whether this node may own sessions that it does not know of, because the answer to a statement was lost. */
+  /** Set when the answer to a statement was lost: this node may own sessions that it does not know of. */
   #hasLostTrack = false
 
   constructor(database: PostgresDatabase, own: PostgresDatabase, options: NodeOptions) {
@@ -109,7 +109,7 @@ export class PostgresOwnership implements SessionOwnership {
   /** The id of this node, or undefined while it has none. */
   get node(): number | undefined {
     const { leaseMs, marginMs } = this.#lease
-    // If this process was paused, the timer of the watchdog may not have run yet.
+    // If this process was paused, the timer of the watchdog may be late.
     if (performance.now() - this.#beatenAt >= leaseMs - marginMs) this.#lose()
     return this.#node
   }
@@ -139,7 +139,7 @@ export class PostgresOwnership implements SessionOwnership {
     this.#beating = this.#register()
     await this.#beating
     this.#beatLater()
-    // A failure does no harm: the next start tries again.
+    // A failure is ignored: the next start tries again.
     await removeOldNodes(this.#database).catch(() => undefined)
   }
 
@@ -324,7 +324,7 @@ export class PostgresOwnership implements SessionOwnership {
     await this.#own.listen()
   }
 
-  /** What this node writes with each beat. */
+  /** The values that this node writes with each beat. */
   get #facts() {
     return {
       leaseMs: this.#lease.leaseMs,

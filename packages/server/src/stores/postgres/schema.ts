@@ -228,7 +228,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         signature text NOT NULL
       );
       CREATE INDEX ledger_of_subjects ON ledger (subject, n);
-      -- What the ledger must record. Any node adds rows; one node at a time chains them.
+      -- Drafts of ledger entries. Any node adds rows; one node at a time chains them.
       CREATE TABLE ledger_queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, draft text NOT NULL);
       CREATE TABLE ledger_lease (holder text NOT NULL, until timestamptz NOT NULL);
       INSERT INTO ledger_lease VALUES ('', clock_timestamp());

@@ -67,7 +67,7 @@ async function open(url: string, settings: Settings = {}): Promise<TestedNode> {
 
 const refusal: NewRule = { tool: 'Bash', decision: 'deny', scope: 'always' }
 
-it('a change of a rule, of trust or of variables is known on every node when the request is answered', async () => {
+it('a change of a rule, of trust or of variables is applied on every node before the request is answered', async () => {
   const url = await server.database()
   const nodes = [await open(url), await open(url), await open(url)]
   const [one, other, third] = nodes.map(({ host }) => host) as [Host, Host, Host]
@@ -86,7 +86,7 @@ it('a change of a rule, of trust or of variables is known on every node when the
   for (const host of [one, third]) expect(await host.environments()).toEqual([])
 })
 
-it('many changes at once on several nodes are all known everywhere', async () => {
+it('many changes at once on several nodes are all applied on every node', async () => {
   const url = await server.database()
   const hosts = [(await open(url)).host, (await open(url)).host]
   const tools = Array.from({ length: 10 }, (_, index) => `tool-${index}`)
@@ -112,7 +112,7 @@ it('a change waits for a node that is cut off until its lease has ended', async 
   await vi.waitUntil(async () => (await other.host.rules()).length === 1, 30_000)
 })
 
-it('a node that beats without applying a change is fenced, and the change is then confirmed', async () => {
+it('a node that extends its lease without applying a change is fenced, and the change is then confirmed', async () => {
   const url = await server.database()
   const one = await open(url, { beatMs: 500, leaseMs: 3_000 })
   const other = await open(url, { beatMs: 500, leaseMs: 3_000 })
@@ -174,7 +174,7 @@ function devicesOn(store: AccessStore, others?: OtherNodes): Devices {
   return new Devices({ holders: new Holders(store, 'owner'), others })
 }
 
-it('a browser that is signed in or out on one node is known on the others, and its connections are closed there', async () => {
+it('a browser that signs in on one node is accepted on the others, and after a sign-out its connections are closed there', async () => {
   const url = await server.database()
   const [one, other] = [await open(url), await open(url)]
   const [here, there] = [devicesOn(one.node.store), devicesOn(other.node.store)]
@@ -204,7 +204,7 @@ it('a browser that is signed in or out on one node is known on the others, and i
   expect(stored).toMatchObject({ usedAt: 7, retiredAt: expect.any(Number) })
 })
 
-it('a node that is cut off from the database closes the connections of browsers, and accepts none before it is back', async () => {
+it('a node that is cut off from the database closes the connections of browsers, and accepts none before it is connected again', async () => {
   const url = await server.database()
   const lease = { leaseMs: 6_000, beatMs: 300 }
   const [one, other] = [await open(url, lease), await open(url, lease)]

@@ -54,9 +54,9 @@ export class PostgresSharedSettings implements SharedSettings {
   }
 
   /**
-   * Resolves when the newest version is applied. A node calls this after it has claimed a session, because the
-   * previous owner may have stored new rules. The version must be read by a separate statement: a claim that has
-   * waited for an append does not see what else that append has written.
+   * Resolves when the newest version is applied. A node calls this after it has claimed a session, because the previous
+   * owner may have stored new rules. The version must be read by a separate statement: a claim that has waited for an
+   * append sees only the row of the session as that append has written it, not the new version.
    */
   async upToDate(): Promise<void> {
     await this.#upTo(await this.#version())

@@ -11,7 +11,7 @@ import { defineTool } from '../../tools/define-tool.ts'
 import { lose, nodeHosts, script } from './hosts-under-test.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 
-/** Tests what happens to the agents and the tools of a node that loses its sessions. */
+/** Tests that the agents and tools of a node that loses its sessions are ended. */
 
 const server = await PostgresServer.forFile()
 const folder = folderForFile()

@@ -12,7 +12,7 @@ export type StandIns = {
   /** The calls so far: the program and its arguments. */
   calls(): string[]
   changeUnit(change: (unit: string) => string): void
-  /** Ends the process of the unit, as a crash does. */
+  /** Ends the process of the unit, as a crash does. Does nothing if it has ended. */
   killService(): void
   pid(): number | undefined
 }
@@ -39,7 +39,11 @@ export function createStandIns(folder: string): StandIns {
     },
     killService() {
       const running = pid()
-      if (running !== undefined) process.kill(running, 'SIGKILL')
+      try {
+        if (running !== undefined) process.kill(running, 'SIGKILL')
+      } catch (thrown) {
+        if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown
+      }
     },
     pid,
   }

@@ -10,7 +10,7 @@ import { type Figure, type FigureInput, milliseconds, type Row } from './lib/fig
 import { startProcess } from './lib/processes.ts'
 import { compare, inTurns, median, percentile } from './lib/stats.ts'
 
-/** How late alerts are sent, whether kills lose some, and what a target costs those who prompt. */
+/** The delay of alerts, the cost of a target for each turn, and the alerts that a kill of the server loses. */
 export const alerts: Figure = {
   name: 'alerts',
   async measure(input) {
@@ -26,7 +26,7 @@ export const alerts: Figure = {
 const note: Task = { do: 'notice', count: 1, text: 'A small thing that an agent said on its way.' }
 const start = (given: AlertsInput) => startProcess<AlertsCalls>('./alerts-process.ts', given)
 
-/** The time from the end of the wait, or from the event of a webhook, to the arrival of the request. */
+/** The time from the moment when an alert is due to the arrival of its request. Alerts to webhooks are due at once. */
 async function lateness(receiver: Receiver, { quick, folder }: FigureInput): Promise<Row[]> {
   const waitMs = 500
   const ours = start({

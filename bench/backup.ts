@@ -10,8 +10,8 @@ const sessionId = 'ses_bench'
 const eventBytes = 16_000
 
 /**
- * How long `parley backup` copies the database of a server that records meanwhile, compared with copying the file, and
- * how long it holds an append up, compared with appends without a copy.
+ * The time in which `parley backup` copies the database while the server records, compared with a copy of the file, and
+ * the longest delay of an append, compared with appends without a copy.
  */
 export const backup: Figure = {
   name: 'backup',

@@ -22,7 +22,7 @@ const tools = {
   read_ticket: tool({
     description: 'Gives the text of a ticket.',
     inputSchema: z.object({ id: z.string() }),
-    execute: async ({ id }) => (id === '7' ? 'The door sticks.' : 'There is none.'),
+    execute: async ({ id }) => (id === '7' ? 'The door sticks.' : `There is no ticket ${id}.`),
   }),
 }
 
@@ -31,7 +31,7 @@ const stopWhen = stepCountIs(5)
 const first = await generateText({ model: parley('scripted'), messages, tools, stopWhen })
 console.log(first.text)
 
-messages.push(...first.response.messages, { role: 'user', content: 'What is to be done?' })
+messages.push(...first.response.messages, { role: 'user', content: 'What needs to be done?' })
 const second = await generateText({ model: parley('scripted'), messages, tools, stopWhen })
 console.log(second.text)
 

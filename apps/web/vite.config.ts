@@ -33,8 +33,8 @@ function withoutShapes(code: string): string {
 }
 
 /**
- * Replaces zod, a tenth of the page, by schemas that only know what they were made of. The page checks nothing with
- * them: the server checks what the page sends, and the page trusts its server.
+ * Replaces zod, which is a tenth of the page, with schemas that only list their parts and check nothing. The server
+ * checks what the page sends, and the page trusts its server.
  */
 function withoutZod(): Plugin {
   const name = '\0parley-schemas'

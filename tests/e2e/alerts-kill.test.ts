@@ -26,7 +26,7 @@ function connect({ url, token }: KillableServer): Client {
 const stateOf = (client: Client, id: string) =>
   client.call('getSession', { params: { id }, query: { tail: 0 } })
 
-/** Prompts, and returns as soon as the end of the turn, or a request, is announced: its alert was hardly sent yet. */
+/** Sends a prompt. Returns when its request or the end of its turn is announced, usually before the alert is sent. */
 async function untilAnnounced(client: Client, session: string, asks: boolean): Promise<void> {
   const { seq } = await stateOf(client, session)
   const script = asks ? scripted(permission('a')) : scripted({ type: 'text', text: 'Done.' })
@@ -38,8 +38,7 @@ async function untilAnnounced(client: Client, session: string, asks: boolean): P
 const idsReceived = () => hook.received.map(({ json }) => (json.data as { id: string }).id)
 
 /**
- * The ids of the alerts that the log of a session causes. A request that gets an answer which was carried over a restart
- * causes none.
+ * The ids of the alerts that the log of a session causes. A request that a carried answer resolves causes none.
  */
 async function idsExpected(client: Client, session: string): Promise<string[]> {
   const log = await logOf(client, session)

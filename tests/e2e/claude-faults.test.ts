@@ -94,7 +94,7 @@ async function answersAgain(session: SessionFixture, before: Log): Promise<void>
   expect(after.connections).toEqual(before.connections)
 }
 
-describe('a model is retried and then answers', () => {
+describe('a model that fails is called again and then answers', () => {
   it('when it asks to wait, which is reported during the wait', async () => {
     const session = await claude.sharedSession()
     const before = claude.model.calls.length
@@ -140,7 +140,7 @@ describe('a model is retried and then answers', () => {
     await answersAgain(session, log)
   })
 
-  it('when it answers nothing', async () => {
+  it('when its answer is empty', async () => {
     const log = await suffer('empty-once')
     expect(log.end.outcome).toBe('completed')
     expect(log.said).toContain(words)

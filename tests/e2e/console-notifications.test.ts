@@ -6,7 +6,7 @@ import { Browser, Receiver } from '../../packages/server/src/alerts/receivers-un
 import { phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 
-/** The browser that a tab pretends to have a subscription of: headless Chromium has no push service. */
+/** The browser whose push subscription the tabs use, because headless Chromium has no push service. */
 const subscribed = new Browser()
 let service: Receiver
 let hook: Receiver
@@ -81,7 +81,7 @@ describe('the section Notifications', () => {
     expect(service.received.at(-1)?.json.notification).toMatchObject({ title: 'A test alert of Parley' })
     await page.reload()
     await page.getByRole('button', { name: 'Turn off on this browser' }).click()
-    await list.getByText('Alerts are sent nowhere.').waitFor()
+    await list.getByText('No targets yet.').waitFor()
     expect(consoleErrors).toEqual([])
   })
 
@@ -104,7 +104,7 @@ describe('the section Notifications', () => {
     hook.replies = [{ status: 500 }]
     await row.getByRole('button', { name: 'Test ops' }).click()
     await row.getByText(/^Failed .*The target answered with status 500\.$/).waitFor()
-    await row.getByLabel('Shows').selectOption('full')
+    await row.getByLabel('Content').selectOption('full')
     await row.getByLabel('Alerts about').selectOption('requests')
     await row.getByRole('button', { name: 'Pause ops' }).click()
     await row.getByText('Paused.').waitFor()
@@ -117,7 +117,7 @@ describe('the section Notifications', () => {
     await row.getByRole('button', { name: 'Resume ops' }).waitFor()
     expect(await page.getByText(/whsec_/).count()).toBe(0)
     await row.getByRole('button', { name: 'Remove ops' }).click()
-    await page.getByText('Alerts are sent nowhere.').waitFor()
+    await page.getByText('No targets yet.').waitFor()
     expect(consoleErrors).toEqual([])
   })
 
@@ -138,7 +138,7 @@ type Shown = {
   readonly silent?: boolean
 }
 
-/** A tab, and functions that deliver pushes to its worker. Notifications, which headless Chromium lacks, are kept. */
+/** A tab, and functions that deliver pushes to its worker. Stores the notifications that the worker shows. */
 async function openWithWorker() {
   const { page, context } = await openTab(withWorker)
   const cdp = await context.newCDPSession(page)

@@ -260,7 +260,7 @@ describe('an invitation', () => {
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.type('Nina')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Sessions to read' }).waitFor()
+    await page.getByRole('heading', { name: 'Choose a session' }).waitFor()
 
     await owner.reload()
     const nina = settings(owner, 'People').getByRole('listitem', { name: 'Nina' }).last()

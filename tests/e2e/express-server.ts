@@ -29,7 +29,7 @@ function parley(base?: string, more: Partial<EmbedOptions> = {}): express.Reques
 }
 
 const app = express()
-// The first one, because the one without a base takes every upgrade.
+// Must be first: upgrades are offered in this order, and an embedded server without a base accepts all of them.
 app.use('/parley', parley('/parley', { console: true, access: store }))
 app.get('/sign-in', (_request, response) => response.redirect(all[0]?.link() ?? '/'))
 app.use('/with-base', parley('/with-base'))

@@ -10,7 +10,7 @@ import { shows } from './console-page.ts'
 import { NpxHome, packageSizes } from './npx-home.ts'
 import { type PackedPackages, packPackages } from './packed-packages.ts'
 
-/** Tests `npx @parley/server` as somebody runs it who has only npm. */
+/** Tests `npx @parley/server` on a machine that has only npm. */
 const agents = await AgentHome.forFile()
 let packages: PackedPackages
 let home: NpxHome

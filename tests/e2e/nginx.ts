@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { CertificateAuthority } from '../../packages/server/src/testing/certificate-authority.ts'
 
 const page = resolve(import.meta.dirname, '../../docs/operations.md')
-/** The values in the documented configurations that a test replaces by its own. */
+/** The values in the documented configurations that a test replaces with its own. */
 const documented = {
   listen: 'listen 443 ssl;',
   certificate: '/etc/nginx/parley.crt',
@@ -47,7 +47,7 @@ export class Nginx {
     return readFileSync(join(this.folder, 'access.log'), 'utf8')
   }
 
-  /** `location` replaces the one of the documented server. Exactly one place is replaced for each other value. */
+  /** `location` replaces the location of the documented server. Each replaced value must occur exactly once. */
   async start(proxiedPort: number, location?: string): Promise<void> {
     let text = documentedNginx().server
     const replace = (from: string | RegExp, to: string) => {

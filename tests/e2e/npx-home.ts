@@ -17,12 +17,12 @@ import { TemporaryFolder } from '../../packages/server/src/testing/temporary-fol
 import { printedLink } from './console-browser.ts'
 import type { PackedPackages } from './packed-packages.ts'
 
-/** A package of which npx runs a program that prints one line, for comparison. */
+/** A package with a program that prints one line. Its start with npx is measured for comparison. */
 export const emptyPackage = '@parley/nothing'
 
 /**
- * A person with npm who has not used Parley before: an empty home, and a registry that has Parley's packages. Packages
- * of others come from the npm cache of this machine, as far as it has them.
+ * A person with npm who has not used Parley before: an empty home, and a registry that has Parley's packages. Other
+ * packages come from the npm cache of this machine, or else from the registry of the person.
  */
 export class NpxHome implements AsyncDisposable {
   readonly #folder = new TemporaryFolder()

@@ -98,7 +98,7 @@ function specifiersIn(source: string): string[] {
   return [...source.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? '')
 }
 
-/** The file of a relative specifier: a declaration for another declaration. */
+/** The file that a relative specifier names. In a declaration file, that is another declaration file. */
 function fileOf(path: string, from: string): string {
   return from.endsWith('.d.ts') ? path.replace(/(\.d)?\.[jt]s$/, '.d.ts') : path
 }

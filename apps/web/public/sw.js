@@ -95,7 +95,7 @@ addEventListener('notificationclick', (event) => {
   event.waitUntil(openPage(event.notification.data.navigate))
 })
 
-/** Shows a page of the console. The server may know itself by another address than this browser does. */
+/** Shows a page of the console, at the address under which this browser knows the server. */
 async function openPage(address) {
   const given = new URL(address)
   const { origin, pathname } = new URL(registration.scope)

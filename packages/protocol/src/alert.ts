@@ -81,7 +81,7 @@ export type TargetPatch = z.infer<typeof TargetPatch>
 /** The body of a webhook, by the Standard Webhooks specification. Its header `webhook-id` has the same value as `id`. */
 export const WebhookBody = z.object({
   type: z.union([AlertKind, z.literal('test')]),
-  timestamp: z.string().meta({ description: 'When it happened, in ISO 8601' }),
+  timestamp: z.string().meta({ description: 'The time of the event, in ISO 8601' }),
   data: z.object({
     id: z.string().meta({ description: '<session>:<seq>; the same for every attempt' }),
     session: z
@@ -90,7 +90,7 @@ export const WebhookBody = z.object({
     requestId: z.string().optional(),
     turnId: z.string().optional(),
     title: z.string(),
-    text: z.string().optional().meta({ description: 'Only with the detail full' }),
+    text: z.string().optional().meta({ description: 'Present only with the detail full' }),
     outcome: z.string().optional(),
     link: z.string(),
   }),

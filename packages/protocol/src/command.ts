@@ -68,16 +68,21 @@ export const Command = taggedUnion('type', [
     input: z.unknown().optional(),
     endTurn: z.boolean().optional(),
     inputHash: z.string().optional().meta({
-      description: 'Of the request that was shown; refused with conflict if the request has another hash',
+      description:
+        'The hash of the request that was shown. If the request has another hash, the command is refused with conflict',
     }),
-    signature: CommandSignature.optional().meta({ description: 'By the browser, over decisionText' }),
+    signature: CommandSignature.optional().meta({
+      description: 'The signature of the browser over decisionText',
+    }),
   }),
   z.strictObject({
     ...base,
     type: z.literal('question.answer'),
     requestId: RequestId,
     answers: Answers,
-    signature: CommandSignature.optional().meta({ description: 'By the browser, over answerText' }),
+    signature: CommandSignature.optional().meta({
+      description: 'The signature of the browser over answerText',
+    }),
   }),
   z.strictObject({
     ...base,

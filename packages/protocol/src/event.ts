@@ -211,16 +211,16 @@ export const SessionEvent = taggedUnion('type', [
     hash: z.string(),
     late: z.literal(true).optional().meta({
       description:
-        'The log was begun by a version without seals: its events were not sealed as they happened',
+        'The log was started by a version without seals: its events were not sealed as they happened',
     }),
     keyId: z.string(),
     signature: z.string(),
   }),
-  /** Stands in the place of an event whose content an administrator removed. */
+  /** Replaces an event whose content an administrator removed. */
   event('event.redacted', {
     was: z.string().meta({ description: 'The type of the event' }),
     kept: z.record(z.string(), z.unknown()).meta({
-      description: 'The fields of the event without its content; with them, the event is still valid',
+      description: 'The fields of the event without its content; they still form a valid event of its type',
     }),
     leaf: z.string().meta({ description: 'The hash of the original event' }),
     reason: z.string(),

@@ -6,8 +6,8 @@ type Piece = { readonly text: string; readonly holes: readonly number[] }
 /**
  * Whether a whole text matches a pattern: `*` matches any text, `\*` matches `*`, and `\\` matches `\`. Each literal
  * piece is matched at its first occurrence, so the time grows with the length of the text and never with the number
- * of ways to split it. The first occurrence is enough, even with `barred`: if a star beside it would have to match a
- * barred character, so would a star beside every later occurrence.
+ * of ways to split it. The first occurrence is enough, even with `barred`: if it forces a star to match a barred
+ * character, every later occurrence does, too.
  */
 export function fitsGlob(pattern: string, text: string, { barred, question }: GlobOptions = {}): boolean {
   const [first = none, ...rest] = piecesOf(pattern, question ?? false)

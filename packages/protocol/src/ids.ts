@@ -15,7 +15,7 @@ export const BlockId = id('A text or thinking block')
 export type BlockId = z.infer<typeof BlockId>
 export const ToolCallId = id('A tool call; also the id of its block')
 export type ToolCallId = z.infer<typeof ToolCallId>
-export const RequestId = id('A permission or a question: something that waits for a person')
+export const RequestId = id('A permission or a question, which waits for a person')
 export type RequestId = z.infer<typeof RequestId>
 export const CommandId = id(
   'Chosen by the client; a command that is sent twice with the same id takes effect once, with one receipt',
@@ -31,7 +31,7 @@ export const TokenId = id('A named token')
 export type TokenId = z.infer<typeof TokenId>
 export const InviteId = id('An invitation')
 export type InviteId = z.infer<typeof InviteId>
-export const TargetId = id('Where alerts are sent')
+export const TargetId = id('A target of alerts')
 export type TargetId = z.infer<typeof TargetId>
 
 export type IdPrefix =

@@ -2,14 +2,18 @@ import { z } from 'zod'
 import { Actor } from './actor.ts'
 
 /**
- * A recorded fact about a server: what happened to sessions as a whole, and to the rights of people. Each entry names
- * the hash of the entry before it.
+ * A recorded fact about a server, such as the deletion of a session or a change of the rights of a person. Each entry
+ * names the hash of the entry before it.
  */
 export const LedgerEntry = z.object({
   n: z.int().min(1).meta({ description: 'Counts from 1 without gaps' }),
   at: z.number(),
-  kind: z.string().meta({ description: 'What happened, such as session.sealed or token.created' }),
-  subject: z.string().meta({ description: 'The id or path of what it happened to' }),
+  kind: z.string().meta({ description: 'The name of the fact, such as session.sealed or token.created' }),
+  subject: z
+    .string()
+    .meta({
+      description: 'The id or path of the object of the fact, such as a session, a token or a folder',
+    }),
   actor: Actor.optional(),
   address: z.string().optional().meta({ description: 'The network address of the caller' }),
   data: z.record(z.string(), z.unknown()).optional(),
@@ -37,9 +41,13 @@ export type SealKeyInfo = z.infer<typeof SealKeyInfo>
 /** The result of a check of a log against its seals. */
 export const LogCheck = z.object({
   events: z.int(),
-  sealedTo: z.int().meta({ description: 'The events up to this one are vouched for; 0 if there is no seal' }),
-  isLate: z.boolean().meta({ description: 'The log was begun by a version without seals' }),
-  findings: z.array(z.string()).meta({ description: 'What is wrong; empty if nothing is' }),
+  sealedTo: z
+    .int()
+    .meta({ description: 'The seq of the last event that a seal vouches for; 0 if there is no seal' }),
+  isLate: z.boolean().meta({ description: 'The log was started by a version without seals' }),
+  findings: z
+    .array(z.string())
+    .meta({ description: 'The problems that were found; empty if the log matches its seals' }),
 })
 export type LogCheck = z.infer<typeof LogCheck>
 

@@ -7,10 +7,11 @@ export type NodeProblem = z.infer<typeof NodeProblem>
 /** One of the servers on a database. A server on SQLite is the only one on its database. */
 export const NodeInfo = z.object({
   id: z.int().meta({ description: 'Changes with each start, and when the node loses its lease' }),
-  url: z.string().meta({ description: 'Where other nodes reach it' }),
-  machine: z.string().meta({ description: 'The name of its machine, for people' }),
+  url: z.string().meta({ description: 'The URL at which other nodes reach the node' }),
+  machine: z.string().meta({ description: 'The name of the machine of the node, for people' }),
   place: z.string().optional().meta({
-    description: 'Where its folders are: nodes of one place can run the same sessions. Absent on SQLite',
+    description:
+      'The place of the folders of the node: nodes of one place can run the same sessions. Absent on SQLite',
   }),
   version: z.string(),
   startedAt: z.number(),
@@ -20,25 +21,27 @@ export const NodeInfo = z.object({
       'alive: its lease is valid; expired: its lease has ended, and another node is about to take over its sessions; gone: it was stopped or replaced within the last hour, or was the last node of a machine that has sessions',
   }),
   sessions: z.int().optional().meta({
-    description: 'Number of sessions that it owns. Absent on SQLite, where one server owns all of them',
+    description: 'Number of sessions that the node owns. Absent on SQLite, where one server owns all of them',
   }),
   working: z.int().optional().meta({
     description:
-      'How many of them have a running turn or background tasks, which end if the node is stopped. Absent on SQLite',
+      'Number of owned sessions with a running turn or background tasks, which end if the node is stopped. Absent on SQLite',
   }),
   leaseAgeMs: z
     .number()
     .optional()
-    .meta({ description: 'Time since it last extended its lease. Absent on SQLite' }),
+    .meta({ description: 'Time since the node last extended its lease. Absent on SQLite' }),
   databaseLatencyMs: z
     .number()
     .optional()
-    .meta({ description: 'Duration of its last SQL statement about its lease' }),
+    .meta({ description: 'Duration of the last SQL statement of the node about its lease' }),
   reachable: z
     .boolean()
     .optional()
-    .meta({ description: 'Whether the node that answers reached it at its URL. Present if it was checked' }),
-  problem: NodeProblem.optional().meta({ description: 'Why it was not reached' }),
+    .meta({
+      description: 'Whether the node that answers reached this node at its URL. Present if it was checked',
+    }),
+  problem: NodeProblem.optional().meta({ description: 'Why this node was not reached' }),
   cannotReach: z
     .array(z.object({ id: z.int(), problem: NodeProblem }))
     .optional()
@@ -46,9 +49,9 @@ export const NodeInfo = z.object({
 })
 export type NodeInfo = z.infer<typeof NodeInfo>
 
-/** Where a session runs. */
+/** The machine and the node that run a session. */
 export const SessionNode = z.object({
-  machine: z.string().meta({ description: 'The name of the machine that its folder is on' }),
+  machine: z.string().meta({ description: 'The name of the machine that has the folder of the session' }),
   place: z.string().optional().meta({ description: 'Absent on SQLite' }),
   node: z
     .object({ id: z.int(), url: z.string() })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RouteDefinition } from './route.ts'
 
-/** The routes for those who keep a server running. */
+/** The routes for operators of a server. */
 export const operationRoutes = {
   createSnapshot: {
     method: 'POST',

@@ -28,7 +28,7 @@ export function groupedCode(letters: string): string {
   return letters.replace(/(.{4})(?=.)/g, '$1-')
 }
 
-/** The name of a device is shown beside what it did, as that of a person is. */
+/** The rules for a name of a person also apply to devices: both names are shown beside decisions. */
 export const DeviceName = PersonName
 
 export const NewPairing = z.strictObject({

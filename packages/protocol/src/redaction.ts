@@ -1,6 +1,6 @@
 import type { EventOf, EventType, SessionEvent } from './event.ts'
 
-/** What stands in the place of removed content. */
+/** The text that replaces removed content. */
 const placeholder = '[redacted]'
 
 type Contents = { readonly [Type in EventType]?: (event: EventOf<Type>) => Record<string, unknown> }

@@ -12,6 +12,6 @@ export const AnswerSignature = z.object({
 })
 export type AnswerSignature = z.infer<typeof AnswerSignature>
 
-/** As a command has it: its own id is part of the command. */
+/** The signature in a command. It has no `commandId`, because the command has that id itself. */
 export const CommandSignature = AnswerSignature.omit({ commandId: true }).strict()
 export type CommandSignature = z.infer<typeof CommandSignature>

@@ -8,7 +8,7 @@ const atBrowser: Actor = { person: ana, device: chrome, via: 'websocket' }
 const withToken: Actor = { person: ana, token: { id: 'tok_1', name: 'ci' }, via: 'http' }
 const atMachine: Actor = { person: ana, token: { id: 'tok_machine', name: 'this machine' }, via: 'http' }
 
-test('an actor is a person and a place', () => {
+test('the text of an actor has the person, and the browser, token or link', () => {
   expect(actorText(atBrowser)).toBe('Ana · Chrome on Linux')
   expect(actorText(withToken)).toBe('Ana · token ci')
   expect(actorText(atMachine)).toBe('Ana · this machine')
@@ -29,7 +29,7 @@ test('people see no name on their own work, except on that of a named token', ()
   expect(otherActorText(atBrowser, {})).toBeUndefined()
 })
 
-test('an answer is by you, by you elsewhere, or by another person', () => {
+test('the text of an answer names you, you in another browser, or another person', () => {
   expect(answererText(atBrowser, { personId: 'per_ana', deviceId: 'dev_1' })).toBe('you')
   expect(answererText(atBrowser, { personId: 'per_ana', deviceId: 'dev_2' })).toBe('you · Chrome on Linux')
   expect(answererText(atMachine, { personId: 'per_ana', deviceId: 'dev_2' })).toBe('you · this machine')

@@ -1,26 +1,26 @@
 import { type Actor, visible } from '@parley/protocol'
 
-/** The person who looks at the page, and the browser. Absent fields are not known yet. */
+/** The person who uses the page, and their browser. Absent fields are not known yet. */
 type Viewer = { readonly personId?: string; readonly deviceId?: string }
 
 /** The id of the token of the server's machine, which commands of its owner use. */
 const machineTokenId = 'tok_machine'
 
-/** The browser, token or link of an actor; undefined if it is known from the face alone. */
+/** The name of the browser, token or link of an actor. Undefined if the actor has none of these. */
 function whereOf({ device, token, link }: Actor): string | undefined {
   if (token && token.id !== machineTokenId) return `token ${token.name}`
   return (device ?? token ?? link)?.name
 }
 
-/** A person and where the person acted from: "Ana · Chrome on Linux". */
+/** A person, and the browser, token or link that the person used: "Ana · Chrome on Linux". */
 export function actorText(actor: Actor): string {
   const where = whereOf(actor)
   return visible(where === undefined ? actor.person.name : `${actor.person.name} · ${where}`)
 }
 
 /**
- * Whose work this is, if the viewer should be told: another person, or a program with a named token of the viewer. The
- * only person of a server sees no name on their own work.
+ * The name to show beside a prompt or a setting. Undefined for the viewer's own work, unless a program did it with a
+ * named token.
  */
 export function otherActorText(actor: Actor | undefined, viewer: Viewer): string | undefined {
   if (!actor || viewer.personId === undefined) return undefined

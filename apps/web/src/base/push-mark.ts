@@ -1,6 +1,6 @@
 const key = 'parley:push'
 
-/** The address of the push subscription of this browser that the server knows; undefined if pushes are off. */
+/** The address of the push subscription that this browser has registered at the server; undefined if pushes are off. */
 export function pushMark(): string | undefined {
   return localStorage.getItem(key) ?? undefined
 }

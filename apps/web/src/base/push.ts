@@ -13,7 +13,7 @@ export function pushProblem(): 'insecure' | 'not-installed' | 'unsupported' | un
 export async function startPush(): Promise<void> {
   const { pushKey } = await client.call('listTargets')
   const { pushManager } = await navigator.serviceWorker.ready
-  // A subscription with another key, such as that of a server that was here before, cannot be used.
+  // A subscription with another key, such as the key of an earlier server at this address, cannot be used.
   await (await pushManager.getSubscription())?.unsubscribe()
   const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: pushKey })
   await tellServer(subscription)

@@ -3,7 +3,7 @@ import { client } from './client.ts'
 import { createPersistedStore } from './persisted-store.ts'
 import { useStore } from './store.ts'
 
-/** Who uses this browser, and what they may do. The fields are absent until the server has answered for the first time. */
+/** The person and the device of this browser, and its scopes. Empty until the first answer of the server. */
 export type Self = {
   readonly personId?: string
   readonly deviceId?: string
@@ -12,7 +12,7 @@ export type Self = {
 
 const self = createPersistedStore<Self>('self', {})
 
-/** Asks the server at each connection: it ends the connections of a person whose rights change. */
+/** Requests the scopes at each connection. The server ends the connections of a person whose rights change. */
 export function watchSelf(): void {
   client.socket.onStatus(({ state }) => {
     if (state !== 'open') return
@@ -23,7 +23,7 @@ export function watchSelf(): void {
   })
 }
 
-/** Stores what a sign-in has returned, so that the page shows only what is permitted before it has asked. */
+/** Stores the scopes that a sign-in returned, so that the first page shows only what the person may do. */
 export function rememberSelf({ personId, deviceId, scopes }: Device): void {
   self.set({ personId, deviceId, scopes })
 }
@@ -31,7 +31,7 @@ export function rememberSelf({ personId, deviceId, scopes }: Device): void {
 export const currentSelf = self.get
 export const useSelf = () => useStore(self)
 
-/** Whether the person has the scope. True until it is known, because most people are the only one and may do everything. */
+/** Whether the person has the scope. True until the scopes are known, because most people have all of them. */
 export function may(scope: Scope): boolean {
   return permits(self.get(), scope)
 }

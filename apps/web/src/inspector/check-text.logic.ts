@@ -4,7 +4,7 @@ import { visible } from '../base/format.logic.ts'
 /** The result of the check of a log against its seals, or why the server did not check it. */
 export type CheckResult = LogCheck | { readonly error: string }
 
-/** The result of a check as text. `isBad`: the log was changed, or nobody knows whether it was. */
+/** The result of a check as text. `isBad`: the check found a problem, or could not be made. */
 export function checkText(result: CheckResult): { readonly text: string; readonly isBad: boolean } {
   if ('error' in result) return { text: `The log could not be verified. ${result.error}`, isBad: true }
   const { findings, sealedTo, isLate } = result
@@ -14,6 +14,6 @@ export function checkText(result: CheckResult): { readonly text: string; readonl
     return { text: `The verification failed. ${visible(first)}.${more}`, isBad: true }
   }
   if (sealedTo === 0) return { text: 'No event is sealed yet.', isBad: false }
-  const late = isLate ? ' The log was begun by a version without seals.' : ''
+  const late = isLate ? ' The log was started by a version without seals.' : ''
   return { text: `Verified to event ${sealedTo}.${late}`, isBad: false }
 }

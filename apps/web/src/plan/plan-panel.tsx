@@ -95,7 +95,7 @@ const reasons: Readonly<Record<NonNullable<Task['reason']>, string>> = {
   closed: 'Stopped',
   'agent-lost': 'Stopped: the agent process ended',
   'server-stopped': 'Stopped: the server was stopped',
-  'server-killed': 'Stopped: its server ended',
+  'server-killed': 'Stopped: the server exited unexpectedly',
   restarted: 'Started again',
   denied: 'Stopped: its request was denied',
   'turn-end': 'Ended with its turn',

@@ -45,7 +45,7 @@ export function ConfirmedButton({ label, what, note, onConfirm }: ConfirmedProps
     <span className="flex flex-wrap items-center gap-1.5">
       <span className="text-xs text-wait">{note}</span>
       <Button autoFocus onClick={() => setAsking(false)}>
-        Keep
+        Cancel
       </Button>
       <Button
         look="danger"

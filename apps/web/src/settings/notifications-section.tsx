@@ -94,9 +94,7 @@ export function TargetsSection() {
       purpose="Browsers, webhooks and ntfy topics. Each gets alerts about the sessions that the browser or token which added it may read."
     >
       {targets?.length === 0 && (
-        <p className="text-sm">
-          {mayAdd ? 'Alerts are sent nowhere.' : 'None of your browsers gets alerts.'}
-        </p>
+        <p className="text-sm">{mayAdd ? 'No targets yet.' : 'None of your browsers gets alerts.'}</p>
       )}
       <ul className="flex flex-col gap-2">
         {targets?.map((target) => (
@@ -117,7 +115,7 @@ function Secret({ secret }: { secret: string }) {
       </p>
       <p className="flex items-center gap-2 pt-2">
         <code className="min-w-0 flex-1 font-mono [overflow-wrap:anywhere]">{secret}</code>
-        <CopyButton text={() => secret} label="Copy the secret" />
+        <CopyButton text={() => secret} label="Copy secret" />
       </p>
     </div>
   )
@@ -137,7 +135,7 @@ function TargetRow({ target, change }: RowProps) {
   const test = () =>
     change(async () => {
       const { ok, error } = await client.call('testTarget', { params })
-      toast(ok ? `${name} accepted the test alert.` : `${name} did not accept it: ${error}`)
+      toast(ok ? `${name} accepted the test alert.` : `The test alert to ${name} failed: ${error}`)
     })
   const remove = () =>
     change(async () => {
@@ -185,7 +183,7 @@ function TargetRow({ target, change }: RowProps) {
             onChoose={(chosen) => patch({ alerts: alertsOf(chosen) })}
           />
         </Labelled>
-        <Labelled label="Shows">
+        <Labelled label="Content">
           <Select
             value={target.detail}
             options={details}
@@ -202,7 +200,7 @@ function Last({ target: { disabledAt, last } }: { target: Target }) {
   return (
     <span className="block text-xs [overflow-wrap:anywhere]">
       {disabledAt !== undefined && <span className="text-wait">Paused. </span>}
-      {last === undefined && <span className="text-faint">Nothing was sent yet.</span>}
+      {last === undefined && <span className="text-faint">Nothing sent yet.</span>}
       {last?.ok && <span className="text-faint">Last sent {agoInWords(last.at, now)}.</span>}
       {last && !last.ok && (
         <span className="text-bad">

@@ -1,6 +1,6 @@
 import { allScopes, type Limits, type Role, type Scope, visible } from '@parley/protocol'
 
-/** What each scope permits, as a person chooses it. */
+/** A description of each scope, for the forms in which a person chooses scopes. */
 export const scopeNotes: Record<Scope, string> = {
   read: 'Read sessions and settings',
   prompt: 'Create sessions, send prompts, stop work',

@@ -36,7 +36,7 @@ it.each([
   expect(ruleOf({ ...emptyRule, ...fields })).toEqual({ problem: expect.stringMatching(why) })
 })
 
-it('covers files outside the folder and protected files only if it allows', () => {
+it('sets outside and protected only in a rule that allows', () => {
   const far = { ...emptyRule, tool: 'Edit', outside: true, protected: true }
   expect(ruleOf({ ...far, decision: 'allow' })).toMatchObject({ body: { outside: true, protected: true } })
   expect(ruleOf(far)).toEqual({ body: { decision: 'deny', tool: 'Edit', scope: 'always' } })

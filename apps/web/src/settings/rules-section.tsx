@@ -204,7 +204,9 @@ export function TrustSection() {
       adminWork="Trusting a folder, or revoking its trust,"
       problem={problem}
     >
-      {folders?.length === 0 && <p className="text-sm">None. Agents load only your own settings.</p>}
+      {folders?.length === 0 && (
+        <p className="text-sm">No trusted folders. Agents load only your own settings.</p>
+      )}
       <ul className="flex flex-col gap-2">
         {folders?.map(({ trustedAt, trustedBy, ...trusted }) => (
           <li

@@ -7,7 +7,7 @@ type Props = {
   purpose: string
   /** Shown at the right of the heading. */
   beside?: ReactNode
-  /** What an administrator may do here, such as "Adding a rule"; others are told. */
+  /** The work that needs the scope `admin`, such as "Adding a rule". People without that scope are told so. */
   adminWork?: string
   /** Why the section cannot be shown. */
   problem?: string | undefined

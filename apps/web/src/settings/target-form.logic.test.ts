@@ -1,16 +1,19 @@
 import { expect, it } from 'vitest'
 import { alertsOf, allAlerts, choiceOf, emptyTarget, targetOf } from './target-form.logic.ts'
 
-it.each(['all', 'requests'] as const)('the choice %s is found again from its kinds of alerts', (choice) => {
-  expect(choiceOf({ alerts: alertsOf(choice) })).toBe(choice)
-})
+it.each(['all', 'requests'] as const)(
+  'the choice %s has kinds of alerts from which it is recognised',
+  (choice) => {
+    expect(choiceOf({ alerts: alertsOf(choice) })).toBe(choice)
+  },
+)
 
-it('other kinds of alerts are neither choice', () => {
+it('kinds of alerts in any order are a choice, and other kinds are none', () => {
   expect(choiceOf({ alerts: ['turn.failed'] })).toBe('some')
   expect(choiceOf({ alerts: [...allAlerts].reverse() })).toBe('all')
 })
 
-it('a form becomes a webhook or an ntfy topic, without what was left empty', () => {
+it('a form becomes a webhook or an ntfy topic, without the fields that were left empty', () => {
   expect(targetOf({ ...emptyTarget, url: ' https://a.example/x ' })).toEqual({
     body: { kind: 'webhook', url: 'https://a.example/x' },
   })
@@ -19,7 +22,7 @@ it('a form becomes a webhook or an ntfy topic, without what was left empty', () 
   })
 })
 
-it('an address that is none is a problem', () => {
+it('an invalid address is reported', () => {
   expect(targetOf({ ...emptyTarget, url: 'example' })).toEqual({
     problem: expect.stringContaining('https://'),
   })

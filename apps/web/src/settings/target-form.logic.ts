@@ -3,14 +3,14 @@ import type { AlertKind, NewTarget, Target } from '@parley/protocol'
 export const requestAlerts: readonly AlertKind[] = ['request.waiting', 'request.resolved']
 export const allAlerts: readonly AlertKind[] = [...requestAlerts, 'turn.ended', 'turn.failed']
 
-/** The choice that a target's kinds of alerts stand for. */
+/** The choice that matches the kinds of alerts of a target. */
 export function choiceOf({ alerts }: Pick<Target, 'alerts'>): 'all' | 'requests' | 'some' {
   if (alerts.length === allAlerts.length) return 'all'
   return alerts.every((kind) => requestAlerts.includes(kind)) ? 'requests' : 'some'
 }
 
 export const choices: readonly (readonly [choice: string, label: string])[] = [
-  ['all', 'Requests and ends of turns'],
+  ['all', 'Requests and ended turns'],
   ['requests', 'Only requests'],
 ]
 
@@ -19,9 +19,9 @@ export function alertsOf(choice: string): AlertKind[] {
 }
 
 export const details: readonly (readonly [detail: Target['detail'], label: string])[] = [
-  ['none', 'Nothing of the session'],
+  ['none', 'No session details'],
   ['title', 'Title and tool'],
-  ['full', 'Everything'],
+  ['full', 'All details'],
 ]
 
 export const emptyTarget = { kind: 'webhook', url: '', name: '', token: '' }

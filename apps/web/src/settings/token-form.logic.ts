@@ -3,7 +3,7 @@ import type { NewTokenInput, Scope } from '@parley/protocol'
 export type TokenForm = {
   readonly name: string
   readonly scopes: readonly Scope[]
-  /** One folder a line. */
+  /** One folder per line. */
   readonly folders: string
   readonly agents: readonly string[]
   /** In days; empty: the token does not expire. */

@@ -86,7 +86,7 @@ function VariableRow({ target, showsPlace, name, sessions, onRemove }: VariableR
           <span className="text-xs text-wait">The value cannot be restored.</span>
           <span className="flex gap-1">
             <Button autoFocus onClick={() => setAsking(false)}>
-              Keep
+              Cancel
             </Button>
             <Button look="danger" aria-label={`Remove ${name} for good`} onClick={onRemove}>
               Remove

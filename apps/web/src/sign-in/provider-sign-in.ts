@@ -1,7 +1,7 @@
 import type { Device } from '@parley/protocol'
 import { http } from '../base/device.ts'
 
-/** Sign-in with the OpenID provider of the server. The secret shows the server that the same tab starts and finishes. */
+/** The storage key of the secret, which proves that the tab that finishes a sign-in has started it. */
 const storedAs = 'parley:oidc'
 
 type Started = { readonly state: string; readonly secret: string }

@@ -25,7 +25,7 @@ export async function signIn(register: (publicKey: string) => Promise<Device>): 
 type About = {
   /** The name of this browser. */
   readonly name?: string
-  /** With the code of an invitation: the new person. */
+  /** The new person. Required with the code of an invitation. */
   readonly person?: { readonly name: string }
 }
 
@@ -34,7 +34,7 @@ export async function signInWithCode(code: string, { name, person }: About = {})
   const about = { code, ...(name && { name }), ...(person && { person }) }
   if (isSecureContext)
     return signIn((publicKey) => http.call('createDevice', { body: { ...about, publicKey } }))
-  // A page over plain HTTP from another machine has no keys. The server refuses a secret unless it may allow it.
+  // A page over plain HTTP from another machine has no keys. The server accepts a secret only with --allow-insecure.
   const secret = base64url(crypto.getRandomValues(new Uint8Array(32)).buffer)
   const device = await http.call('createDevice', { body: { ...about, secret } })
   await storeDevice({ deviceId: device.deviceId, secret })

@@ -32,9 +32,9 @@ function ReadersPage() {
     <div className="mx-auto w-full max-w-2xl px-5 pt-[max(3rem,20dvh)] max-md:px-3 max-md:pt-2">
       <div className="flex items-center pb-2">
         <BackToSessions />
-        <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">Sessions to read</h1>
+        <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">Choose a session</h1>
       </div>
-      <NeedsScope what="Choose a session from the list. Starting one" scope="prompt" />
+      <NeedsScope what="You can read the sessions in the list. Starting a session" scope="prompt" />
     </div>
   )
 }

@@ -136,7 +136,7 @@ function EndConfirmation({ terminal, name, onEnd, onKeep }: EndConfirmationProps
         terminal ends it.
       </span>
       <Button autoFocus onClick={onKeep}>
-        Keep
+        Cancel
       </Button>
       <Button look="danger" onClick={onEnd}>
         End

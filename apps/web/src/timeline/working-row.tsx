@@ -26,7 +26,7 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   }
   if (status === 'waiting') return <div className="h-6" />
   if (status === 'parked') {
-    return <WaitingRow>{isAnswered ? 'Answered; the agent has yet to continue' : pausedText}</WaitingRow>
+    return <WaitingRow>{isAnswered ? 'Answered; waiting for the agent to continue' : pausedText}</WaitingRow>
   }
   const label = interrupted
     ? 'Stopping'

@@ -9,11 +9,9 @@ export const LedgerEntry = z.object({
   n: z.int().min(1).meta({ description: 'Counts from 1 without gaps' }),
   at: z.number(),
   kind: z.string().meta({ description: 'The name of the fact, such as session.sealed or token.created' }),
-  subject: z
-    .string()
-    .meta({
-      description: 'The id or path of the object of the fact, such as a session, a token or a folder',
-    }),
+  subject: z.string().meta({
+    description: 'The id or path of the object of the fact, such as a session, a token or a folder',
+  }),
   actor: Actor.optional(),
   address: z.string().optional().meta({ description: 'The network address of the caller' }),
   data: z.record(z.string(), z.unknown()).optional(),

@@ -35,12 +35,9 @@ export const NodeInfo = z.object({
     .number()
     .optional()
     .meta({ description: 'Duration of the last SQL statement of the node about its lease' }),
-  reachable: z
-    .boolean()
-    .optional()
-    .meta({
-      description: 'Whether the node that answers reached this node at its URL. Present if it was checked',
-    }),
+  reachable: z.boolean().optional().meta({
+    description: 'Whether the node that answers reached this node at its URL. Present if it was checked',
+  }),
   problem: NodeProblem.optional().meta({ description: 'Why this node was not reached' }),
   cannotReach: z
     .array(z.object({ id: z.int(), problem: NodeProblem }))

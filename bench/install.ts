@@ -11,7 +11,7 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 const listed = 8
 
 /**
- * What `npx @parley/server` installs, and how long it takes from a warm npm cache until the server has printed its
+ * The size of an installation by `npx @parley/server`, and the time from a warm npm cache until the server has printed its
  * link. The baselines are the size with Claude Code, which once was a dependency, and an npx of an empty package.
  */
 export const install: Figure = {

@@ -6,7 +6,7 @@ import { atPace, nextTick, stamp } from './pace.ts'
 import { answer } from './processes.ts'
 
 /**
- * The baseline: what a sensible program does with plain `ws` and frames ready in memory. It sends each frame to each
+ * The baseline: a sensible program with plain `ws`, and frames ready in memory. It sends each frame to each
  * client, yields to the event loop now and then, and waits for a client whose buffer grows.
  */
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const entry = `${root}packages/server/bin/parley.js`
 
-/** How the program `parley` is run: from the sources in the repository, or as a built package. */
+/** The two ways to run the program `parley`: from the sources in the repository, or as a built package. */
 export type Program = { readonly name: 'source' | 'built'; readonly args: readonly string[] }
 
 export const source: Program = {

@@ -14,7 +14,7 @@ const adapter = (name: string, packages: string[]): Rule => ({
     'an adapter uses its port, the protocol and the helpers beside the agent folders, never another agent or core. Move shared code to adapters/.',
 })
 
-/** What the folders of the agents may import. */
+/** The imports that the folders of agents may have. */
 export const adapterRules: readonly Rule[] = [
   {
     folder: agentList,

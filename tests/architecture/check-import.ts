@@ -2,7 +2,7 @@ import { basename, dirname } from 'node:path'
 import type { Rule } from './rule.ts'
 import { entryPoints, importsOf, packageName, packageOf, sourceFiles, targetOf } from './workspace.ts'
 
-/** What is wrong with an import, and what to do instead; undefined if the rules allow it. */
+/** The error for an import that the rules forbid, with the alternative; undefined if they allow it. */
 export function importProblem(rules: readonly Rule[], file: string, specifier: string): string | undefined {
   const rule = ruleFor(rules, file)
   if (!rule) return `${file} has no import rule: add its folder to tests/architecture/import-rules.ts`
@@ -19,7 +19,7 @@ export function importProblem(rules: readonly Rule[], file: string, specifier: s
 }
 
 /**
- * Why a file may not import a package: only dependencies of the file's own package are allowed. Undefined if it may.
+ * The error for an import of a package: only dependencies of the file's own package are allowed. Undefined if the import is allowed.
  */
 export function dependencyProblem(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.') || specifier.startsWith('node:')) return undefined

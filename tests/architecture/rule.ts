@@ -11,6 +11,6 @@ export type Rule = {
   readonly packages: readonly string[]
   /** Folders and packages that are allowed whether or not a file needs them now. */
   readonly always?: readonly string[]
-  /** What to do instead of an import that is not allowed. */
+  /** The alternative to an import that is not allowed. */
   readonly instead: string
 }

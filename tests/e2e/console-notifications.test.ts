@@ -74,7 +74,7 @@ describe('the section Notifications', () => {
     expect(await page.evaluate('asked')).toBe(1)
     const { pushKey } = await server.call<{ pushKey: string }>('/api/targets')
     expect(await page.evaluate('subscribedWith')).toBe(pushKey)
-    const list = section(page, 'Where alerts are sent')
+    const list = section(page, 'Alert targets')
     await list.getByText('(this browser)').waitFor()
     await list.getByRole('button', { name: /^Test/ }).click()
     await list.getByText(/^Last sent/).waitFor()
@@ -98,7 +98,7 @@ describe('the section Notifications', () => {
     await form.getByRole('button', { name: 'Add' }).click()
     const shown = page.getByText(/^whsec_/)
     secret = (await shown.textContent()) ?? ''
-    const row = section(page, 'Where alerts are sent').getByRole('listitem')
+    const row = section(page, 'Alert targets').getByRole('listitem')
     await row.getByRole('button', { name: 'Test ops' }).click()
     await row.getByText(/^Last sent/).waitFor()
     hook.replies = [{ status: 500 }]
@@ -124,7 +124,7 @@ describe('the section Notifications', () => {
   it('fits on a phone', async () => {
     const { page } = await openTab(phone)
     await page.goto(`${server.url}/settings/notifications`)
-    await section(page, 'Where alerts are sent').waitFor()
+    await section(page, 'Alert targets').waitFor()
     const width = await page.evaluate('document.documentElement.scrollWidth')
     expect(width).toBe(phone.viewport.width)
     expect(await seriousFindings(page)).toEqual([])

@@ -203,7 +203,7 @@ describe('prompts', () => {
     await prompt(page).press('Enter')
     const queue = page.getByRole('list', { name: 'Queue' })
     await queue.getByText('and a second one').waitFor()
-    await page.getByRole('button', { name: 'Run queued prompt 2 earlier' }).click()
+    await page.getByRole('button', { name: 'Move queued prompt 2 up' }).click()
     await eventually(() => queue.getByRole('listitem').allTextContents()).toEqual([
       'Nextand a second one',
       '2.think about it',

@@ -213,7 +213,7 @@ export class NodesFixture implements AsyncDisposable {
     }
   }
 
-  /** What the audit of the database found: terms or heads that fell, and events stored under an older term. */
+  /** The problems in the audit of the database: terms or heads that decreased, and events stored under an older term. */
   async termProblems(): Promise<string[]> {
     const falls = await this.sql('SELECT * FROM parley.falls')
     const late = await this.sql(

@@ -18,7 +18,7 @@ const {
   PARLEY_DATABASE_URL: databaseUrl,
   PARLEY_NODE_URL: nodeUrl,
   PARLEY_PLACE: place,
-  /** Where the scripted agent stores its conversations, if nodes share them. */
+  /** The folder in which the scripted agent stores its conversations, if nodes share them. */
   PARLEY_TEST_TRANSCRIPTS: transcripts = join(dataDir, 'agent'),
   PARLEY_TEST_LEASE: lease,
   PARLEY_TEST_ALLOWED_HOST: allowedHost,

@@ -1,6 +1,6 @@
 import type { Delta, FollowStatus, ParleyError, SessionEvent, UnknownEvent } from '@parley/protocol'
 
-/** What a follower receives. Events come in order, without gap or repeat, whatever happens to the connection. */
+/** The callbacks of a follower. Events come in order, without gap or repeat, whatever happens to the connection. */
 export type FollowListener = {
   /** The server's reply to each follow, including those after a reconnect. */
   onFollowing?(start: { readonly epoch: string; readonly head: number }): void

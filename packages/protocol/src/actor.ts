@@ -8,7 +8,7 @@ export const Via = z.enum(['http', 'websocket', 'chat', 'acp', 'ipc', 'library']
 export type Via = z.infer<typeof Via>
 
 /**
- * Who caused an event or a setting, and from where. Names are copies from the time of the event. At most one of
+ * The person who caused an event or a setting, and the browser, token or link that the person used. Names are copies from the time of the event. At most one of
  * `device`, `token` and `link` is present.
  */
 export const Actor = z.object({

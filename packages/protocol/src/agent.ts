@@ -5,7 +5,7 @@ import { AgentId } from './ids.ts'
 import { PermissionMode } from './permission.ts'
 
 /**
- * What an agent can do, as its adapter declares it. The list is closed. A command that needs a missing
+ * The abilities of an agent, as its adapter declares them. The list is closed. A command that needs a missing
  * capability is refused with `not_supported` before anything happens. The contract suite tests every declared
  * capability.
  */
@@ -125,7 +125,7 @@ export const AgentProbe = z.object({
   hint: z
     .string()
     .optional()
-    .meta({ description: 'What to do if the agent is not found, not signed in or not usable' }),
+    .meta({ description: 'The remedy if the agent is not found, not signed in or not usable' }),
   command: z
     .string()
     .optional()
@@ -170,13 +170,15 @@ export const AgentInfo = AgentProbe.extend({
   }),
   install: AgentInstall.optional().meta({ description: 'Present if Parley can install the agent' }),
   installing: Installing.optional(),
-  installError: ErrorInfo.optional().meta({ description: 'Why the last installation failed' }),
+  installError: ErrorInfo.optional().meta({
+    description: 'The error of the last installation, if it failed',
+  }),
 })
 export type AgentInfo = z.infer<typeof AgentInfo>
 
 /**
- * How the agent's use of the model is paid for. With a subscription, reported costs are notional: what the tokens would
- * cost at list price.
+ * The kind of account that pays for the model. With a subscription, reported costs are notional: the list price of the
+ * tokens.
  */
 export const Billing = z.enum(['subscription', 'api-key', 'cloud'])
 export type Billing = z.infer<typeof Billing>

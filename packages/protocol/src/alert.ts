@@ -3,7 +3,7 @@ import { PersonId, SessionId, TargetId } from './ids.ts'
 import { taggedUnion } from './tagged-union.ts'
 
 /**
- * Why an alert is sent.
+ * The kinds of alerts.
  * - request.waiting: a permission or a question waits for a person.
  * - request.resolved: such a request was answered, or is no longer needed.
  * - turn.ended: a turn was completed or cancelled.
@@ -36,7 +36,7 @@ export const LastDelivery = z.object({
 })
 export type LastDelivery = z.infer<typeof LastDelivery>
 
-/** Where alerts are sent: a browser, a webhook or a topic of an ntfy server. */
+/** A recipient of alerts: a browser, a webhook or a topic of an ntfy server. */
 export const Target = z.object({
   targetId: TargetId,
   kind: TargetKind,

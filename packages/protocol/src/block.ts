@@ -19,7 +19,7 @@ export const Block = taggedUnion('type', [
     parts: z.array(PromptPart),
     delivery: Delivery,
     outside: Outside.optional(),
-    actor: Actor.optional().meta({ description: 'Who submitted it' }),
+    actor: Actor.optional().meta({ description: 'The person who submitted the prompt' }),
     status: z.enum(['sent', 'queued', 'withdrawn']),
   }),
   z.object({
@@ -56,7 +56,7 @@ export const Block = taggedUnion('type', [
     request: PermissionRequest,
     resolution: PermissionResolution.optional(),
     resolvedAt: z.number().optional(),
-    resolvedBy: Actor.optional().meta({ description: 'Who answered it' }),
+    resolvedBy: Actor.optional().meta({ description: 'The person who answered the request' }),
   }),
   z.object({
     ...base,
@@ -64,7 +64,7 @@ export const Block = taggedUnion('type', [
     request: QuestionRequest,
     resolution: QuestionResolution.optional(),
     resolvedAt: z.number().optional(),
-    resolvedBy: Actor.optional().meta({ description: 'Who answered it' }),
+    resolvedBy: Actor.optional().meta({ description: 'The person who answered the request' }),
   }),
   z.object({ ...base, type: z.literal('turn-end'), end: TurnEnd }),
   z.object({

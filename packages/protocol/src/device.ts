@@ -63,7 +63,7 @@ export const NewOidcRequest = z.strictObject({
 export type NewOidcRequest = z.infer<typeof NewOidcRequest>
 
 export const OidcRequest = z.object({
-  url: z.string().meta({ description: 'Where the provider asks the person to sign in' }),
+  url: z.string().meta({ description: 'The page on which the provider asks the person to sign in' }),
   state: z.string(),
   secret: z.string().meta({ description: 'Proves that the browser that finishes is the one that started' }),
   expiresInMs: z.number(),

@@ -27,7 +27,8 @@ export const envelope = {
     description: 'Random characters: a hash of the event does not let anybody confirm a guess of its content',
   }),
   actor: Actor.optional().meta({
-    description: 'Who caused the event, and from where. Absent if no command caused it',
+    description:
+      'The person who caused the event, with the browser, token or link. Absent if no command caused it',
   }),
 }
 
@@ -283,7 +284,7 @@ export function decodeEvent(value: unknown): SessionEvent | UnknownEvent {
 
 const placeholder = { seq: 1, at: 0, sessionId: '-' }
 
-/** Why an adapter's draft cannot be recorded; undefined if it can. */
+/** The problem for which an adapter's draft cannot be recorded; undefined if it can. */
 export function draftProblem(draft: { type: string }): z.ZodError | undefined {
   const schema = schemas.get(draft.type)
   if (!schema)

@@ -9,7 +9,7 @@ import type { KnownTask, OpenRequest, SessionState } from './session-state.ts'
 
 /**
  * Folds one event into the state. Pure: the old state is not modified, and unchanged parts are shared. The
- * cost depends on what is open now, never on the length of the session.
+ * cost depends on the number of open blocks, requests and tasks, never on the length of the session.
  */
 export function applyToState(state: SessionState, given: SessionEvent): SessionState {
   const event = unredacted(given)

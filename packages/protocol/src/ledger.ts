@@ -49,7 +49,7 @@ export const LogCheck = z.object({
 })
 export type LogCheck = z.infer<typeof LogCheck>
 
-/** The last line of an export with a proof: what a verifier needs in addition to the events. */
+/** The last line of an export with a proof. It has the keys that a verifier needs in addition to the events. */
 export const ExportProof = z.object({
   type: z.literal('parley.proof'),
   version: z.literal(1),

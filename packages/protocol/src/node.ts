@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Why a node was not reached at its URL. */
+/** The reason why a node was not reached at its URL. */
 export const NodeProblem = z.enum(['unreachable', 'no-answer', 'other-token', 'other-node', 'not-a-node'])
 export type NodeProblem = z.infer<typeof NodeProblem>
 
@@ -38,7 +38,7 @@ export const NodeInfo = z.object({
   reachable: z.boolean().optional().meta({
     description: 'Whether the node that answers reached this node at its URL. Present if it was checked',
   }),
-  problem: NodeProblem.optional().meta({ description: 'Why this node was not reached' }),
+  problem: NodeProblem.optional().meta({ description: 'The reason why this node was not reached' }),
   cannotReach: z
     .array(z.object({ id: z.int(), problem: NodeProblem }))
     .optional()
@@ -64,7 +64,7 @@ export const DatabaseInfo = z.object({
   version: z.string(),
   latencyMs: z.number(),
   clockSkewMs: z.number().meta({
-    description: 'How far the clock of the database is ahead of the clock of the node that answers',
+    description: 'The time by which the clock of the database is ahead of the clock of the node that answers',
   }),
 })
 export type DatabaseInfo = z.infer<typeof DatabaseInfo>

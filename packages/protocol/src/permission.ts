@@ -15,8 +15,8 @@ export const RuleScope = z.enum(['session', 'project', 'always'])
 export type RuleScope = z.infer<typeof RuleScope>
 
 /**
- * What a rule applies to. `tool` is a name, or `*` for every tool. Each entry of `match` names a field of the
- * input and the text it must have. `*` in that text matches anything, except that in an allow rule it never
+ * The calls that a rule applies to. `tool` is a name, or `*` for every tool. Each entry of `match` names a field of the
+ * input and its required text. `*` in that text matches anything, except that in an allow rule it never
  * matches shell control characters. An allow rule that names fields (`match`, `exact`, `any`) covers no call
  * with a field it does not name, unless that field is harmless (`isHarmlessField`). An allow rule that names
  * no fields covers every input of its tool. No allow rule covers files outside the session's folders unless
@@ -50,7 +50,7 @@ export const PermissionRule = RulePattern.extend({
   place: Place.optional(),
   agent: AgentId.optional().meta({ description: 'The rule applies only to this agent' }),
   createdAt: z.number(),
-  createdBy: Actor.optional().meta({ description: 'Who wrote or granted the rule' }),
+  createdBy: Actor.optional().meta({ description: 'The person who wrote or granted the rule' }),
 })
 export type PermissionRule = z.infer<typeof PermissionRule>
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /**
- * Where a folder is, if several servers share a database: the same path on another machine is another folder. A
+ * The machine of a folder, if several servers share a database: the same path on another machine is another folder. A
  * setting for a folder applies only at its place. If a caller gives no place, the place of the server that is called
  * is used.
  */
@@ -9,7 +9,7 @@ export const Place = z
   .string()
   .min(1)
   .max(200)
-  .meta({ description: 'Where the folder is, if several servers share a database' })
+  .meta({ description: 'The place of the folder, if several servers share a database' })
 
 /** True if the settings belong to several places. A list must then name the place of each. */
 export function isAtSeveralPlaces(settings: readonly { readonly place?: string | undefined }[]): boolean {

@@ -34,7 +34,9 @@ export const Task = z.object({
       'turn-end',
     ])
     .optional()
-    .meta({ description: 'Why the host recorded the end of the task; absent if the agent reported it' }),
+    .meta({
+      description: 'The reason why the host recorded the end of the task; absent if the agent reported it',
+    }),
   parked: ParkReason.optional().meta({
     description: 'The task waits for a person without a process; the answer restarts it',
   }),

@@ -57,7 +57,7 @@ export const Prompt = z.object({
   at: z.number(),
   paused: z.literal(true).optional().meta({ description: 'Waits until queue.resume' }),
   outside: Outside.optional(),
-  actor: Actor.optional().meta({ description: 'Who submitted it' }),
+  actor: Actor.optional().meta({ description: 'The person who submitted the prompt' }),
 })
 export type Prompt = z.infer<typeof Prompt>
 

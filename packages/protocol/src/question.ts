@@ -48,7 +48,7 @@ export const QuestionResolution = z.object({
 })
 export type QuestionResolution = z.infer<typeof QuestionResolution>
 
-/** Why the answers do not fit the questions; undefined if they do. */
+/** The first problem with the answers to these questions; undefined if there is none. */
 export function answersProblem(questions: readonly Question[], answers: Answers): string | undefined {
   for (const id of Object.keys(answers)) {
     if (!questions.some((question) => question.id === id)) return `there is no question ${id}`

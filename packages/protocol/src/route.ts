@@ -3,7 +3,7 @@ import { AgentId, SessionId } from './ids.ts'
 import type { Scope } from './scope.ts'
 
 /**
- * Who may call a route: callers with this scope or all these scopes, everybody (`open`), every authenticated caller
+ * The callers of a route: callers with this scope or all these scopes, everybody (`open`), every authenticated caller
  * (`any`), or callers with the scopes of the command in the body (`command`).
  */
 export type RouteScope = Scope | readonly Scope[] | 'open' | 'any' | 'command'
@@ -20,7 +20,7 @@ export type RouteDefinition = {
   summary: string
   scope: RouteScope
   /**
-   * How the limits of a caller apply. session: the parameter `id` names a session that must be within them. handled:
+   * The way in which the limits of a caller apply. session: the parameter `id` names a session that must be within them. handled:
    * the handler or the host applies them. none: the reply is about no session, folder or agent. refused: a caller with
    * limits may not call the route. Routes with the scope `terminal` or `admin` have no callers with limits.
    */

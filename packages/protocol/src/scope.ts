@@ -4,7 +4,7 @@ import type { Command, CommandType } from './command.ts'
 import type { PermissionMode } from './permission.ts'
 
 /**
- * What a caller may do.
+ * The kinds of operations that a caller may perform.
  * - read: read sessions and settings, and follow sessions.
  * - prompt: create sessions, send prompts and stop work.
  * - decide: answer requests, and choose settings that widen what agents may do.

@@ -4,7 +4,7 @@ import { ErrorCode } from './error.ts'
 import type { Prompt } from './prompt.ts'
 import { SessionState } from './session-state.ts'
 
-/** Why the last turn failed, or why its outcome is unknown. */
+/** The error of a last turn that failed, or whose outcome is unknown. */
 export const TurnFailure = z.object({
   outcome: z.enum(['failed', 'unknown']),
   code: ErrorCode.optional(),
@@ -27,7 +27,7 @@ export const SessionSummary = SessionState.pick({
   forkedFrom: true,
 }).extend({
   place: z.string().optional().meta({
-    description: 'Where its folder is, if several servers share a database (see GET /api/nodes)',
+    description: 'The place of the folder, if several servers share a database (see GET /api/nodes)',
   }),
   awaits: z.string().optional().meta({
     description: 'Its place, if no server is running there; the session continues when one is running again',

@@ -47,7 +47,7 @@ export const TerminalServerFrame = taggedUnion('type', [
 ])
 export type TerminalServerFrame = z.infer<typeof TerminalServerFrame>
 
-/** Why the server closes the WebSocket of a terminal. The code for a signed-out device is `signedOutCode`. */
+/** The codes with which the server closes the WebSocket of a terminal. For a signed-out device it is `signedOutCode`. */
 export const terminalClosed = {
   badFrame: 4000,
   notFound: 4004,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ErrorInfo } from './error.ts'
 import { NotionalCost, TokenUsage } from './usage.ts'
 
-/** How a turn ended. unknown: the agent may have done things that are not in the log. */
+/** The outcome of a turn. unknown: the agent may have done things that are not in the log. */
 export const TurnOutcome = z.enum(['completed', 'cancelled', 'failed', 'unknown'])
 export type TurnOutcome = z.infer<typeof TurnOutcome>
 
@@ -37,7 +37,7 @@ export function reachedLimit({ outcome, stopReason }: Pick<TurnEnd, 'outcome' | 
   return (outcome === 'completed' || outcome === 'failed') && limits.has(stopReason)
 }
 /**
- * What started a turn, if it was not a queued prompt. steer: a steered prompt that the previous turn did not take up.
+ * The cause of a turn that no queued prompt started. steer: a steered prompt that the previous turn did not take up.
  * agent: the agent continued by itself, for instance when a background task reported. task: the host started an
  * interrupted task again, because its request was answered.
  */
@@ -48,12 +48,12 @@ export const TurnCause = z.object({
 })
 export type TurnCause = z.infer<typeof TurnCause>
 
-/** Why a waiting turn has no process. */
+/** The reason why a waiting turn has no process. */
 export const ParkReason = z.enum(['server-stopped', 'server-killed', 'agent-lost', 'waited-long'])
 export type ParkReason = z.infer<typeof ParkReason>
 
 /**
- * Who recorded that the server which ran a session was lost, if several nodes share the store. node: the node that
+ * The node that recorded the loss of the server of a session, if several nodes share the store. node: the node that
  * continues the session. caretaker: a node on another machine, which cannot run the agent.
  */
 export const RecordedBy = z.enum(['node', 'caretaker'])

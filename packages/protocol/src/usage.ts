@@ -11,7 +11,7 @@ export const TokenUsage = z.object({
 })
 export type TokenUsage = z.infer<typeof TokenUsage>
 
-/** How full the model's context is now. It is separate from the cumulative tokens, which only grow. */
+/** The current usage of the model's context. It is separate from the cumulative tokens, which only grow. */
 export const ContextUsage = z.object({
   used: count,
   window: count.optional(),

@@ -29,7 +29,7 @@ export function otherActorText(actor: Actor | undefined, viewer: Viewer): string
   return token && token.id !== machineTokenId ? visible(`token ${token.name}`) : undefined
 }
 
-/** Who answered a request: "you", "you · Firefox on Linux" from another browser, "Ana · Chrome on Linux". */
+/** The person who answered: "you", "you · Firefox on Linux" from another browser, "Ana · Chrome on Linux". */
 export function answererText(actor: Actor | undefined, viewer: Viewer): string {
   if (!actor || viewer.personId === undefined) return 'you'
   if (actor.person.id !== viewer.personId) return actorText(actor)

@@ -7,7 +7,7 @@ export type FolderProblem = {
   readonly refused?: boolean
 }
 
-/** Why the server refused the folder, to show at its field. Undefined for other errors. */
+/** The reason why the server refused the folder, to show at the folder field. Undefined for other errors. */
 export function folderProblem(thrown: unknown): FolderProblem | undefined {
   if (!(thrown instanceof ParleyError) || thrown.code !== 'validation_error') return undefined
   return typeof thrown.details?.cwd === 'string'
@@ -16,7 +16,7 @@ export function folderProblem(thrown: unknown): FolderProblem | undefined {
 }
 
 /**
- * Why a typed folder cannot be listed. Undefined if the server did not answer: that error is shown when the session
+ * The reason why a typed folder cannot be listed. Undefined if the server did not answer: that error is shown when the session
  * is started.
  */
 export function missingProblem(thrown: unknown): FolderProblem | undefined {
@@ -26,7 +26,7 @@ export function missingProblem(thrown: unknown): FolderProblem | undefined {
     : undefined
 }
 
-/** Why a relative path is refused: it would start at the server's working directory. Undefined for a full path. */
+/** The problem with a relative path, which would start at the server's working directory. Undefined for a full path. */
 export function relativeProblem(folder: string): FolderProblem | undefined {
   return /^(\/|~$|~\/|[a-zA-Z]:[\\/])/.test(folder)
     ? undefined

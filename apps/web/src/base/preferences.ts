@@ -15,7 +15,7 @@ export type Preferences = {
   readonly splitChanges: boolean
   /** Whether the file list is shown above the changes. */
   readonly listFiles: boolean
-  /** What changes are compared with: the last commit, or the session's start commit. */
+  /** The base that changes are compared with: the last commit, or the session's start commit. */
   readonly changesSince: 'commit' | 'start'
   /** Widths in pixels of the panels that the person has resized. */
   readonly panelWidths: { readonly [panel: string]: number | undefined }

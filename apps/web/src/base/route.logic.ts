@@ -1,4 +1,4 @@
-/** What the page shows. Every route has an address, so that links and the browser's history work. */
+/** The content of the page. Every route has an address, so that links and the browser's history work. */
 export type Route =
   | { readonly name: 'home' }
   | { readonly name: 'new' }

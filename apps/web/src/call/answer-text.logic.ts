@@ -36,7 +36,7 @@ export function requestText(request: OpenRequest): string {
   return shortened(request.questions[0]?.text ?? 'A question')
 }
 
-/** How a request was settled, if it was answered in another client or never answered. */
+/** The outcome of a request that was answered in another client or never answered. */
 export function settledText(outcome: unknown): string {
   const texts: Record<string, string> = {
     allowed: 'it was allowed elsewhere',

@@ -109,7 +109,7 @@ function Bar({ changes, since, split, listed, onRefresh }: BarProps) {
 
 type Since = { readonly chosen: 'commit' | 'start'; readonly base: string; readonly canChoose: boolean }
 
-/** What the changes are compared with. A session created outside a repository has no start commit to compare with. */
+/** The base that the changes are compared with. A session created outside a repository has no start commit. */
 function useSince(): Since {
   const start = useSessionState((state) => state.startCommit)
   const wanted = useStore(preferences, (state) => state.changesSince)

@@ -4,7 +4,7 @@ import { useSessionState } from '../session-data/session-context.tsx'
 
 type Props = { usage: NonNullable<SessionState['usage']>; beside: 'much' | 'little' }
 
-/** How full the context is and, if there is room, what the session has cost, as reported by the agent. */
+/** The usage of the context and, if there is room, the cost of the session, as reported by the agent. */
 export default function Meter({ usage, beside }: Props) {
   const paidBy = useSessionState((state) => state.connection?.credential)
   const { used, window } = usage.context

@@ -12,7 +12,7 @@ const queuedPrompts = lazyPart(() => import('./queued-prompts.tsx'))
 
 const none: readonly Prompt[] = []
 
-/** The queued prompts. Each can be moved earlier, withdrawn, or withdrawn for editing. */
+/** The queued prompts. Each can be moved up, withdrawn, or withdrawn for editing. */
 export function Queue() {
   const sessionId = useSessionId()
   const queue = useSessionState((state) => state.queue)

@@ -91,7 +91,7 @@ function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number;
       <PromptWords prompt={prompt} />
       {prompts && above && above.paused === prompt.paused && (
         <IconButton
-          label={`Run queued prompt ${place} earlier`}
+          label={`Move queued prompt ${place} up`}
           onClick={() =>
             void client.move(sessionId, prompt.promptId, { before: above.promptId }).catch(toastError)
           }

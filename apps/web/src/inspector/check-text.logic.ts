@@ -1,7 +1,7 @@
 import type { LogCheck } from '@parley/protocol'
 import { visible } from '../base/format.logic.ts'
 
-/** The result of the check of a log against its seals, or why the server did not check it. */
+/** The result of the check of a log against its seals, or the error if the server did not check it. */
 export type CheckResult = LogCheck | { readonly error: string }
 
 /** The result of a check as text. `isBad`: the check found a problem, or could not be made. */

@@ -193,7 +193,7 @@ function CommandGroup({ heading, note = '', commands, onChoose }: CommandGroupPr
   )
 }
 
-/** `scope`: what the person needs to use the command. */
+/** `scope`: the scope that a person needs to use the command. */
 const pageCommands: readonly (PaletteCommand & { readonly scope?: Scope })[] = [
   {
     label: 'New session',

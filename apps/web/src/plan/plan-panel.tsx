@@ -89,7 +89,7 @@ function TaskRow({ task }: { task: Task }) {
   )
 }
 
-/** Why Parley recorded the end of a task. */
+/** The reason why Parley recorded the end of a task, as text. */
 const reasons: Readonly<Record<NonNullable<Task['reason']>, string>> = {
   limit: 'Stopped: it reached a time limit',
   closed: 'Stopped',

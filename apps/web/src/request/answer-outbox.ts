@@ -130,7 +130,7 @@ export class AnswerOutbox extends Outbox<AnswerContent> {
 const settledMeanwhile = 'sent, and the request is no longer open.'
 const finalCodes: readonly ErrorCode[] = ['validation_error', 'not_supported', 'too_large', 'forbidden']
 
-/** Why an answer can never be accepted, as the end of a sentence; undefined if it may be accepted later. */
+/** The reason why an answer can never be accepted, as the end of a sentence; undefined if it may be accepted later. */
 function finalRefusal(error: unknown): string | undefined {
   if (!(error instanceof ParleyError)) return undefined
   const { code, details } = error

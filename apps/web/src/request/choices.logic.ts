@@ -10,7 +10,7 @@ import {
 
 /** The session of a request, as its card shows it. */
 export type RequestSession = Pick<SessionSummary, 'id' | 'agent' | 'cwd'>
-/** What the cards of permissions and questions have in common. */
+/** The properties that the cards of permissions and questions share. */
 export type CardProps = {
   session: RequestSession
   takesFocus: boolean
@@ -120,7 +120,7 @@ function filesOf(request: Titled): string {
   return length > 1 ? `${length} files` : 'a file'
 }
 
-/** Who asks: the agent or one of its subagents. */
+/** The name of the agent or subagent that asks. */
 export function requesterName(
   { parentToolCallId }: Pick<OpenRequest, 'parentToolCallId'>,
   agentName: string,

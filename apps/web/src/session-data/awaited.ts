@@ -2,7 +2,7 @@ import type { SessionState } from '@parley/protocol'
 import { createStore, useStore } from '../base/store.ts'
 import { useSessionId } from './session-context.tsx'
 
-/** A session whose machine is away, and what its page says meanwhile. The texts are loaded only for such sessions. */
+/** The texts on the page of a session whose machine is away. They are loaded only for such sessions. */
 export type Awaited = {
   readonly sessionId: string
   readonly machine: string

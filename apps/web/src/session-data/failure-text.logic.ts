@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@parley/protocol'
 
-/** Why a session stopped, short enough for a row of the list. Undefined if it did not fail. */
+/** The failure of a session, short enough for a row of the list. Undefined if the session did not fail. */
 export function failureText(session: Pick<SessionSummary, 'status' | 'failure'>): string | undefined {
   const { failure, status } = session
   if (!failure || status !== 'idle') return undefined

@@ -9,7 +9,7 @@ export type Envelope = {
   readonly state: 'sending' | 'late' | 'held' | 'sent'
   /** True if the item was not accepted at once. */
   readonly waited: boolean
-  /** Why the item is held, as a text for people. */
+  /** The reason why the item is held, as a text for people. */
   readonly problem?: string
 }
 

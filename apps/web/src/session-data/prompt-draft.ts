@@ -11,7 +11,7 @@ export type AttachmentStorage = {
   write(id: string, parts: readonly PromptPart[]): void
 }
 
-/** Where an edited prompt was in the queue, so that it can return there. */
+/** The former place of an edited prompt in the queue, to which the prompt returns. */
 export type QueuePlace = {
   /** The ids of the prompts that came after it. */
   readonly followers: readonly string[]
@@ -23,7 +23,7 @@ export type PromptDraft = {
   readonly text: Store<string>
   readonly attachments: Store<readonly Attachment[]>
   readonly place: Store<QueuePlace>
-  /** Why the last prompt was refused, until the person dismisses the note or sends a prompt. */
+  /** The reason why the last prompt was refused, until the person dismisses the note or sends a prompt. */
   readonly refusal: Store<string | undefined>
   /** Puts a whole prompt back into the draft, before the text that was written meanwhile. */
   putBack(parts: readonly PromptPart[], place?: QueuePlace): void

@@ -3,7 +3,7 @@ import { visible } from '../base/format.logic.ts'
 
 type Purpose = {
   readonly purpose: string
-  /** Where changes take effect. Undefined if there is only one server. */
+  /** The servers on which changes take effect. Undefined if there is only one server. */
   readonly note?: string
 }
 

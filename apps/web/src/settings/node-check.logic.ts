@@ -10,7 +10,7 @@ const problemTexts: Record<NodeProblem, string> = {
 }
 
 /**
- * What a check found wrong with a node: one sentence for each problem. Nodes are named by their URLs, because several
+ * The problems that a check found with a node, one sentence for each. Nodes are named by their URLs, because several
  * can run on one machine.
  */
 export function checkProblems(checked: NodeInfo, nodes: readonly NodeInfo[]): readonly string[] {

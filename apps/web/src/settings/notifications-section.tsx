@@ -79,7 +79,7 @@ export function PushSection() {
   )
 }
 
-/** Where alerts are sent, with the last attempt for each. */
+/** The targets of alerts, each with the last attempt to send one. */
 export function TargetsSection() {
   const { list: targets, reload, change } = useServerList(listTargets)
   const [secret, setSecret] = useState<string>()
@@ -90,7 +90,7 @@ export function TargetsSection() {
   }, [reload])
   return (
     <Section
-      title="Where alerts are sent"
+      title="Alert targets"
       purpose="Browsers, webhooks and ntfy topics. Each gets alerts about the sessions that the browser or token which added it may read."
     >
       {targets?.length === 0 && (

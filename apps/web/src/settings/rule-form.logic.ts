@@ -27,7 +27,7 @@ export const emptyRule: RuleForm = {
   protected: false,
 }
 
-/** The rule in the format of the server, or what is wrong with it. */
+/** The rule in the format of the server, or the first problem with the form. */
 export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } {
   const [tool, field, folder] = [form.tool.trim(), form.field.trim(), form.folder.trim()]
   if (tool === '') return { problem: 'Enter a tool name, or * for every tool.' }

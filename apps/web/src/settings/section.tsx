@@ -9,7 +9,7 @@ type Props = {
   beside?: ReactNode
   /** The work that needs the scope `admin`, such as "Adding a rule". People without that scope are told so. */
   adminWork?: string
-  /** Why the section cannot be shown. */
+  /** The reason why the section cannot be shown. */
   problem?: string | undefined
   children: ReactNode
 }

@@ -23,7 +23,7 @@ export const lifetimes: readonly (readonly [days: string, label: string])[] = [
 
 const dayMs = 86_400_000
 
-/** The token that the form describes, or what is wrong with it. */
+/** The token that the form describes, or the first problem with the form. */
 export function tokenOf(form: TokenForm): { readonly body: NewTokenInput } | { readonly problem: string } {
   const name = form.name.trim()
   const folders = form.folders.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))

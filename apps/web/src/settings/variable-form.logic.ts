@@ -11,7 +11,7 @@ export type VariableForm = {
 
 export const emptyVariable: VariableForm = { sessionId: '', folder: '', name: '', value: '' }
 
-/** The variable in the format of the server, or what is wrong with it. The server checks the name. */
+/** The variable in the format of the server, or the first problem with the form. The server checks the name. */
 export function variableOf(form: VariableForm): { body: NewEnvironment } | { problem: string } {
   const [name, folder] = [form.name.trim(), form.folder.trim()]
   if (form.sessionId === '') {

@@ -4,7 +4,7 @@ import { readinessOf } from '../parts/agents/readiness.logic.ts'
 export type AgentNotice = { readonly agent: AgentInfo; readonly text: string }
 
 /**
- * Why a session with the wanted agent cannot start, shown before the person writes a prompt. `wanted` is the agent that
+ * The reason why a session with the wanted agent cannot start, shown before the person writes a prompt. `wanted` is the agent that
  * they chose or used last, `chosen` the one that the session would use.
  */
 export function agentNotice(

@@ -178,7 +178,7 @@ function Settings({ choices }: { choices: SessionChoices }) {
   )
 }
 
-/** What the chosen mode allows, and whether the project's settings are loaded. */
+/** The description of the chosen mode, and the choice to load the project's settings. */
 function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: SessionChoices }) {
   const trusts = useMay('admin')
   return (

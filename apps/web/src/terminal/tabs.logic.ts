@@ -47,7 +47,7 @@ export function tabNames(tabs: readonly Tab[]): ReadonlyMap<string, string> {
   )
 }
 
-/** What this page knows about the connection to a terminal. */
+/** The state of the connection to a terminal. */
 export type Link = {
   readonly state: 'open' | 'lost' | 'gone' | 'refused' | undefined
   /** True if the connection was lost before. */

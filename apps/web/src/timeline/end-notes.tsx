@@ -18,7 +18,7 @@ import { isRewind, promptOfTurn, rewoundTo, stopText } from './turn-end.logic.ts
 
 type Props = { turnId: string | undefined; end: TurnEnd }
 
-/** The notes on a turn that did not end as usual: why it failed or stopped early, and what to do. */
+/** The notes on a turn that did not end as usual: the reason, and the actions that the person can take. */
 export default function EndNotes({ turnId, end }: Props) {
   const { outcome, stopReason, error, structuredOutput } = end
   return (
@@ -42,7 +42,7 @@ export default function EndNotes({ turnId, end }: Props) {
   )
 }
 
-/** How an agent's process ended, and the end of its stderr. */
+/** The exit code or signal of an agent's process, and the end of its stderr. */
 function ProcessEnd({ details = {} }: { details?: Readonly<Record<string, unknown>> | undefined }) {
   const { exitCode, signal, stderrTail } = details
   const how =
@@ -62,7 +62,7 @@ function ProcessEnd({ details = {} }: { details?: Readonly<Record<string, unknow
 
 type FailedTurnProps = { turnId: string | undefined; error: ErrorInfo | undefined }
 
-/** Why a turn failed and, for the latest one, what to do next: install, sign in, or send the same prompt again. */
+/** The error of a turn and, for the latest turn, the next action: install, sign in, or send the same prompt again. */
 function FailedTurn({ turnId, error }: FailedTurnProps) {
   const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
   return (

@@ -11,7 +11,7 @@ const endNotes = lazyPart(() => import('./end-notes.tsx'))
 
 type Props = { block: BlockOf<'turn-end'>; files: readonly string[]; waited: number; folder: string }
 
-/** The end of a turn: how it ended, what it cost, and which files it changed. */
+/** The end of a turn: its outcome, its cost and the files that it changed. */
 export const EndRow = memo(function EndRow({ block, files, waited, folder }: Props) {
   const { outcome, stopReason, durationMs, usage, costUsd, notionalCost, error } = block.end
   const hasNotes =

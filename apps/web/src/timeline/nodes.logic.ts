@@ -73,7 +73,7 @@ export function readTimeline(
   return { timeline, openTurnId, segments: [...(before?.segments.slice(0, reused) ?? []), ...read] }
 }
 
-/** How many segments are reused: those before the last cut that precedes the first change and any open turn. */
+/** The number of segments to reuse: those that end before the first changed block and before any open turn. */
 function reusableSegments(
   before: Reading,
   timeline: readonly Block[],

@@ -177,7 +177,7 @@ const verbs: Partial<Record<CallNode['block']['kind'] | 'question', (count: numb
   subagent: (count) => (count === 1 ? 'used a subagent' : `used ${count} subagents`),
 }
 
-/** A sentence on what a group of steps did. */
+/** A sentence that summarizes a group of steps. */
 export function groupSummary({ nodes }: GroupNode): string {
   const counts = new Map<string, number>()
   for (const node of nodes) {

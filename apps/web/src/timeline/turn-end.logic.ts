@@ -1,6 +1,6 @@
 import type { Block, BlockOf, PromptPart } from '@parley/protocol'
 
-/** Why a completed turn stopped early, by the stop reasons of agents and models. */
+/** A text for each stop reason with which agents and models end a completed turn early. */
 const stopTexts: Readonly<Record<string, string>> = {
   max_tokens: 'The answer was cut off: the model reached its output limit (max_tokens).',
   length: 'The answer was cut off: the model reached its output limit (max_tokens).',

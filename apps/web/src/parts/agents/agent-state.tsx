@@ -22,7 +22,7 @@ export function AgentState({ agent }: { agent: AgentInfo }) {
   )
 }
 
-/** What the person must do before the agent can be used, with the install button or the command to type. */
+/** The step that makes the agent usable, with the install button or the command to type. */
 export function AgentNextStep({ agent }: { agent: AgentInfo }) {
   const step = nextStep(agent)
   if (step === 'install') return <InstallRow agent={agent} />

@@ -19,7 +19,7 @@ const defaultHints = {
   'signed-out': 'Sign in with the agent’s command-line program on the server’s machine, then refresh.',
 }
 
-/** What to do before an agent can be used. The probe's hint comes first; without one, a default text is used. */
+/** The step that makes an agent usable. The hint of the probe, if there is one; otherwise a default text. */
 export function nextStep(agent: AgentInfo): NextStep | undefined {
   const readiness = readinessOf(agent)
   if (agent.installing || (readiness === 'missing' && agent.install)) return 'install'

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type CommandMessage, channelNames } from '../telemetry/index.ts'
 import { type AccessUnderTest, accessUnderTest, machineToken } from './access-under-test.ts'
 
-/** Whatever a caller causes names the caller: in the log, in exports, in rules and trust, and in telemetry. */
+/** Tests that every effect of a request names its caller: in the log, in exports, in rules and trust, in telemetry. */
 
 let server: AccessUnderTest
 let token: string
@@ -114,7 +114,7 @@ it('a commandId of another sender is a conflict, for commands and for new sessio
   expect(taken.body.error).toMatchObject({ code: 'conflict' })
 })
 
-it('the telemetry of a command names its sender, also if the command is refused', async () => {
+it('the telemetry of a command names its sender, even if the command is refused', async () => {
   const heard: CommandMessage[] = []
   const hear = (message: unknown) => void heard.push(message as CommandMessage)
   subscribe(channelNames.command, hear)

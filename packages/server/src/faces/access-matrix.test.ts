@@ -19,8 +19,8 @@ import { accessUnderTest, type Stored } from './access-under-test.ts'
 import type { Answer, Asked } from './http/server-under-test.ts'
 
 /**
- * Every route, command and frame against every scope and kind of limits. What is expected follows from the tables of
- * the protocol, so a route that is added later is tested too.
+ * Tests every route, command and frame with every scope and kind of limits. The expected results are computed from the
+ * tables of the protocol, so a route that is added later is tested too.
  */
 
 const outside = (limit: 'sessions' | 'folders' | 'agents', folder: string): Stored => ({
@@ -48,7 +48,7 @@ async function start() {
     const single = Object.fromEntries(allScopes.map((scope) => [scope, { scopes: [scope] }]))
     const limited = Object.fromEntries(limitKinds.map((kind) => [kind, outside(kind, folder)]))
     const all = { ...single, ...limited } as Record<BrowserName, Stored>
-    // The route that signs its caller out gets browsers of its own.
+    // The route that signs its caller out is tested with separate browsers.
     const leaving = Object.entries(all).map(([name, rights]) => [`leaving ${name}`, rights])
     return { ...all, ...(Object.fromEntries(leaving) as Record<`leaving ${BrowserName}`, Stored>) }
   })
@@ -134,11 +134,11 @@ function requestOf(name: RouteName, id: string): { path: string; asked: Asked } 
 const errorOf = ({ body }: Answer) =>
   body.error as { code?: string; message?: string; details?: Record<string, unknown> } | undefined
 
-/** What an answer says about the rights of its caller. */
+/** The result of the access check, as an answer shows it. */
 function verdict(answer: Answer): string {
   const { code, details } = errorOf(answer) ?? {}
   if (answer.status === 401 && details?.reason === undefined) return 'no token'
-  // Whoever may call the route can still ask to give more than they hold.
+  // A caller with access to the route can still be refused because it tries to give rights that it does not have.
   if (code !== 'forbidden' || details?.given !== undefined) return 'permitted'
   return details?.scope !== undefined ? `needs ${details.scope}` : 'outside the limits'
 }
@@ -153,14 +153,17 @@ describe.each(names)('the route %s', (name) => {
     expect(said).toBe(scope === 'open' ? 'permitted' : 'no token')
   })
 
-  it.each(allScopes)('asks a browser with only the scope %s for what the table declares', async (held) => {
-    const { path, asked } = requestOf(name, await server.session())
-    const missing = needed.find((one) => one !== held)
-    // The example of a command is a prompt.
-    const wanted = scope === 'command' && held !== 'prompt' ? 'prompt' : missing
-    const said = verdict(await server.ask(path, asked, tokenFor(name, held)))
-    expect(said).toBe(scope === 'open' || wanted === undefined ? 'permitted' : `needs ${wanted}`)
-  })
+  it.each(allScopes)(
+    'permits or refuses a browser with only the scope %s as the table declares',
+    async (held) => {
+      const { path, asked } = requestOf(name, await server.session())
+      const missing = needed.find((one) => one !== held)
+      // The example of a command is a prompt.
+      const wanted = scope === 'command' && held !== 'prompt' ? 'prompt' : missing
+      const said = verdict(await server.ask(path, asked, tokenFor(name, held)))
+      expect(said).toBe(scope === 'open' || wanted === undefined ? 'permitted' : `needs ${wanted}`)
+    },
+  )
 
   it.each(limitKinds)('applies limits to %s as the table declares', async (kind) => {
     const session = await server.session()
@@ -235,7 +238,7 @@ describe.each(everyCommand)('a command that %s', (_, fields) => {
   const commandOf = () => ({ ...fields, commandId: newId('cmd') }) as CommandInput
 
   it.each(allScopes)(
-    'needs what the table declares, with the scope %s over HTTP and WebSocket',
+    'is permitted or refused as the table declares, with the scope %s, over HTTP and WebSocket',
     async (held) => {
       const session = await server.session()
       const missing = scopesOfCommand(Command.parse(commandOf())).find((one) => one !== held)
@@ -267,21 +270,24 @@ describe.each(everyCommand)('a command that %s', (_, fields) => {
 })
 
 describe('a WebSocket', () => {
-  it.each([...allScopes, ...limitKinds])('of a browser with %s shows only what it may read', async (name) => {
-    const session = await server.session()
-    const mayRead = name === 'read'
-    const { send, until, frames } = await server.connect(server.tokens[name])
-    send({ type: 'hello' })
-    await until(({ type }) => type === 'welcome')
-    send({ type: 'follow', session, after: 0 })
-    const answer = await until((frame) => frame.type === 'error' || frame.type === 'caught-up')
-    expect(answer.type).toBe(mayRead ? 'caught-up' : 'error')
-    await server.parley.host.patch(session, { title: 'Changed' })
-    // The pong follows everything that was sent before it.
-    send({ type: 'ping', id: 1 })
-    await until(({ type }) => type === 'pong')
-    const seen = frames.filter((frame) => frame.session === session && frame.type !== 'error')
-    expect(seen.some(({ type }) => type === 'session-changed')).toBe(mayRead)
-    if (!mayRead) expect(seen).toEqual([])
-  })
+  it.each([...allScopes, ...limitKinds])(
+    'of a browser with %s shows only the sessions that it may read',
+    async (name) => {
+      const session = await server.session()
+      const mayRead = name === 'read'
+      const { send, until, frames } = await server.connect(server.tokens[name])
+      send({ type: 'hello' })
+      await until(({ type }) => type === 'welcome')
+      send({ type: 'follow', session, after: 0 })
+      const answer = await until((frame) => frame.type === 'error' || frame.type === 'caught-up')
+      expect(answer.type).toBe(mayRead ? 'caught-up' : 'error')
+      await server.parley.host.patch(session, { title: 'Changed' })
+      // The pong arrives after all frames that were sent before it.
+      send({ type: 'ping', id: 1 })
+      await until(({ type }) => type === 'pong')
+      const seen = frames.filter((frame) => frame.session === session && frame.type !== 'error')
+      expect(seen.some(({ type }) => type === 'session-changed')).toBe(mayRead)
+      if (!mayRead) expect(seen).toEqual([])
+    },
+  )
 })

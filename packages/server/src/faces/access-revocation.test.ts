@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AccessUnderTest, accessUnderTest, machineToken } from './access-under-test.ts'
 import { codeOf, deviceUnderTest } from './http/device-under-test.ts'
 
-/** Whatever ends the access of a caller closes its WebSockets, streams and terminals, and voids its download links. */
+/**
+ * Tests that the end of a caller's access closes its WebSockets, streams and terminals, and voids its download links.
+ */
 
 let server: AccessUnderTest
 beforeAll(async () => {
@@ -28,7 +30,7 @@ async function administrator(name: string) {
   return { personId: body.personId as string, deviceId: device.deviceId, access, token, tokenId }
 }
 
-/** Everything that a caller can hold open. */
+/** Opens every kind of connection that a caller can have. */
 async function openAll(token: string) {
   const session = await server.session()
   const { terminalId } = (await ask(`/api/sessions/${session}/terminals`, { cols: 80, rows: 24 }, token)).body
@@ -117,7 +119,7 @@ it('a person who is promoted gets the scopes of the role in every browser, but n
   expect((await ask('/api/me', undefined, token)).body.scopes).toEqual(['read'])
 })
 
-it('a browser whose time is over is cut off and refused', async () => {
+it('a browser whose access has expired is disconnected and refused', async () => {
   const expiresAt = Date.now() + 3_000
   const all = ['read', 'prompt', 'decide', 'terminal', 'admin'] as const
   await using short = await accessUnderTest(() => ({ short: { scopes: all, expiresAt } }))

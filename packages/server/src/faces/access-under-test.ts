@@ -17,7 +17,7 @@ import type { Answer, Asked } from './http/server-under-test.ts'
 export type AccessUnderTest = AsyncDisposable & {
   readonly parley: Parley
   readonly folder: string
-  /** Sends a request. Without a token, it has none. */
+  /** Sends a request, with the access token if one is given. */
   ask(path: string, asked?: Asked, token?: string): Promise<Answer>
   /** The access token of a browser that was stored before the server started. */
   signIn(deviceId: string): Promise<string>
@@ -30,7 +30,7 @@ export type SocketUnderTest = {
   readonly socket: WebSocket
   readonly frames: Frame[]
   send(frame: object): void
-  /** The first frame, received already or later, for which the condition holds. */
+  /** The first frame that satisfies the condition, already received or yet to come. */
   until(holds: (frame: Frame) => boolean): Promise<Frame>
 }
 
@@ -44,7 +44,7 @@ export type Stored = {
 
 export const machineToken = 'the-token-of-this-machine'
 
-/** Starts a server on a store with one browser for each name, which has these scopes and limits. */
+/** Starts a server with one browser for each name. Each browser has the given scopes and limits. */
 export async function accessUnderTest<Name extends string = never>(
   browsers: (folder: string) => Readonly<Record<Name, Stored>>,
   options: Partial<StartOptions> = {},

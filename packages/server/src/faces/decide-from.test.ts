@@ -4,7 +4,7 @@ import { type AccessUnderTest, accessUnderTest, machineToken } from './access-un
 import { codeOf, deviceUnderTest } from './http/device-under-test.ts'
 import type { Answer } from './http/server-under-test.ts'
 
-/** `decideFrom: devices`: tokens on disk cannot decide, and cannot get a credential that can. */
+/** Tests `decideFrom: devices`: tokens on disk cannot decide, and cannot create a credential that can decide. */
 
 let server: AccessUnderTest
 let named: string
@@ -20,7 +20,7 @@ const errorOf = ({ body }: Answer) =>
 const newDevice = () =>
   deviceUnderTest({ ask: (path, asked) => server.ask(path, asked), link: () => server.parley.http.link() })
 
-it('the first browser of a link of the machine decides, and no later one does', async () => {
+it('only the first browser that signs in with a link of the machine may decide', async () => {
   for (const scopes of [
     ['read', 'prompt', 'decide', 'terminal', 'admin'],
     ['read', 'prompt', 'terminal', 'admin'],
@@ -53,7 +53,7 @@ it.each<[string, string, object]>([
   ['a session in the mode bypass', '/api/sessions', { agent: 'scripted', cwd: '/tmp', mode: 'bypass' }],
   ['a token that decides', '/api/tokens', { name: 'x', scopes: ['decide'] }],
   ['an approver', '/api/invites', { role: 'approver' }],
-])('tokens cannot create what decides for them: %s', async (_, path, body) => {
+])('tokens are refused when they create %s', async (_, path, body) => {
   for (const token of [machineToken, named])
     expect(errorOf(await server.ask(path, { body }, token))?.code).toBe('forbidden')
 })
@@ -67,7 +67,7 @@ it('tokens cannot give a person the role of an approver', async () => {
   )
 })
 
-it('a browser from the link of the start decides', async () => {
+it('a browser that signs in with the link from the start of the server may decide', async () => {
   const device = newDevice()
   await device.register()
   const id = await server.session()

@@ -30,7 +30,7 @@ import {
 } from './reported-under-test.ts'
 import { createWebSocketFace } from './websocket/index.ts'
 
-/** Every face follows the same session live and reads it afterwards; all must report the same content. */
+/** Every face follows the same session live and also reads it afterwards. All must report the same content. */
 
 type Recorded = {
   readonly fixtureNames: readonly string[]
@@ -39,7 +39,7 @@ type Recorded = {
 const adapters = join(import.meta.dirname, '../adapters')
 const connected: AgentOutput[] = [{ type: 'agent.connected', agentSessionId: 'replayed' }]
 
-/** The recordings of every adapter that has some. ACP recordings include what comes before the first prompt. */
+/** The recordings of every adapter that has recordings. Those of ACP start before the first prompt. */
 const recordings = await Promise.all(
   readdirSync(adapters).map(async (agent) => {
     const file = join(adapters, agent, 'fixtures-under-test.ts')
@@ -168,7 +168,7 @@ function compareStreamed(name: string, log: readonly SessionEvent[], deltas: rea
   }
 }
 
-/** Matches a report that contains at least these blocks. A page and an editor also keep retracted blocks. */
+/** Matches a report with these blocks and possibly more, because a page and an editor also keep retracted blocks. */
 function amongOthers({ said, thought, calls }: Reported): Reported {
   return {
     said: expect.arrayContaining([...said]),
@@ -213,7 +213,7 @@ async function compareExports(
 
 describe.each([6, 7] as const)('with a page of version %i', (sdk) => {
   it.each(recordings.flat())(
-    'every face reports what %s did: %s',
+    'every face reports the recorded output of %s: %s',
     async (_agent, name, [first = [], ...turns]) => {
       const adapter: HostUnderTestOptions['adapter'] = (scripted) => replaying(scripted, turns, first)
       const prompts = turns.map((_, index) => `${name} ${index}`)
@@ -231,7 +231,7 @@ const script = randomScript.map((steps) =>
 )
 
 it.each([6, 7] as const)(
-  'every face reports whatever an agent does, with a page of version %i',
+  'every face reports random output of an agent, with a page of version %i',
   async (sdk) => {
     await fc.assert(
       fc.asyncProperty(fc.array(script, { minLength: 1, maxLength: 3 }), async (scripts) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { colour, permission } from '../core/host-under-test.ts'
 import { testToken, type WebSocketUnderTest, websocketUnderTest } from './websocket/websocket-under-test.ts'
 
-/** The frames that docs/feed.md specifies, read over SSE and over WebSocket. */
+/** A frame that docs/feed.md specifies, from SSE or from a WebSocket. */
 type Frame =
   | { readonly kind: 'event'; readonly data: SessionEvent }
   | { readonly kind: 'delta'; readonly data: Delta }

@@ -24,7 +24,7 @@ export type OtherNodes = {
   terminals(sessionId: string): Promise<Terminal[]>
 }
 
-/** The letters at the end of a pairing code that name the node with this suffix. */
+/** The letters at the end of a pairing code that identify the node with this suffix. */
 export function nodeLetters(suffix: string): string {
   const bits = Number.parseInt(suffix.slice(-8), 16)
   return Array.from({ length: pairingNodeLength }, (_, at) => pairingLetters[(bits >>> (5 * at)) & 31]).join(
@@ -34,7 +34,7 @@ export function nodeLetters(suffix: string): string {
 
 const actorHeader = 'parley-actor'
 
-/** The header that names the actor of a request which is passed on to another node. */
+/** The header with the actor of a request that is passed on to another node. */
 export function actorHeaders(actor: Actor | undefined): Record<string, string> {
   return actor ? { [actorHeader]: Buffer.from(JSON.stringify(actor)).toString('base64url') } : {}
 }
@@ -64,6 +64,6 @@ export type PassedRequest = {
 /** Access tokens of devices that every node accepts. */
 export type SharedTokens = {
   issue(deviceId: string, lifetimeMs: number): string
-  /** The device of a token that a node has issued and that has not expired. The device may be revoked. */
+  /** The device of a valid access token; undefined for any other text. The device may be revoked. */
   deviceOf(token: string): string | undefined
 }

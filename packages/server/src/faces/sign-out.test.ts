@@ -50,7 +50,7 @@ async function start() {
   return { parley, ask, id, connect, revoke }
 }
 
-it('a WebSocket of a browser that is signed out is closed, and commands it still sends are ignored', async () => {
+it('a WebSocket of a browser that is signed out is closed, and its further commands are ignored', async () => {
   const { parley, id, connect, revoke } = await start()
   const socket = await connect('/api/ws')
   expect(socket.protocol).toBe('parley.v1')
@@ -68,7 +68,7 @@ it('a WebSocket of a browser that is signed out is closed, and commands it still
   expect(await parley.host.detail(id, 10)).toMatchObject({ blocks: [] })
 })
 
-it('a terminal of a browser that is signed out is closed for it, and takes no more input', async () => {
+it('a terminal connection of a browser that is signed out is closed, and its further input is ignored', async () => {
   const { ask, id, connect, revoke } = await start()
   const { body } = await ask(`/api/sessions/${id}/terminals`, { body: { cols: 80, rows: 24 } })
   const path = `/api/terminals/${body.terminalId}`

@@ -16,8 +16,8 @@ export type Upgrade = {
    */
   readonly onSignedOut: (call: () => void) => void
   /**
-   * Whether the caller may still use the socket. Call this before each frame is handled: after a pause of this process,
-   * frames can be read before `onSignedOut` calls its callbacks.
+   * Whether the caller may still use the socket. Call this before handling each frame: after a pause of this process,
+   * frames can be read before the callbacks of `onSignedOut` are called.
    */
   readonly mayAct: () => boolean
 }

@@ -46,7 +46,7 @@ export async function askEditor(
     if (request.type === 'permission') await askPermission(context, request, signal)
     else await askQuestions(context, request, signal)
   } catch (thrown) {
-    // The request was answered elsewhere, or is over.
+    // The request was answered elsewhere, or is no longer open.
     if (signal.aborted || hasCode(thrown, 'conflict', 'not_found')) return
     // A rule forbids the call that the person allowed.
     if (hasCode(thrown, 'forbidden')) return context.cannotAsk(thrown.message)

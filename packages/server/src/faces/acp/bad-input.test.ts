@@ -57,7 +57,7 @@ describe('an editor that sends invalid input', () => {
 })
 
 describe('an editor that does not read', () => {
-  it('does not block the session, and gets all updates when it reads again', async () => {
+  it('does not block the session, and gets all updates once it reads again', async () => {
     const { line, world, delivery } = await heldBack()
     const editor = editorUnderTest(line)
     await editor.introduce(everything)

@@ -20,11 +20,11 @@ export type EditorUnderTest = {
   readonly received: { readonly sessionId: string; readonly update: SessionUpdate }[]
   readonly permissions: RequestPermissionRequest[]
   readonly forms: CreateElicitationRequest[]
-  /** Requests that were withdrawn before they were answered. */
+  /** The ids of requests that were withdrawn before they were answered. */
   readonly takenBack: string[]
   answerPermission: Ask<RequestPermissionRequest, RequestPermissionResponse>
   answerForm: Ask<CreateElicitationRequest, CreateElicitationResponse>
-  /** Resolves when `fact` holds. It is checked again after each update and request. */
+  /** Resolves with the value of `fact` once it is truthy. Calls `fact` again after each update and request. */
   until<Value>(fact: () => Value | undefined | false): Promise<Value>
   introduce(capabilities?: ClientCapabilities): ReturnType<typeof initialize>
   updates<Type extends SessionUpdate['sessionUpdate']>(
@@ -116,7 +116,7 @@ export function choosing(kind: string, name = /./): EditorUnderTest['answerPermi
 
 /**
  * Both ends of a byte stream, as between two processes. `type` writes bytes that the SDK would never write; `gate`
- * delays what is sent to the editor.
+ * delays the messages to the editor.
  */
 export function wires(gate: () => Promise<void> = async () => undefined): {
   face: Stream

@@ -37,7 +37,7 @@ export function join(
   return { editor, closed, type: line.type, hangUp: line.hangUp }
 }
 
-/** A host, and an editor's end of a stream that a test can stop reading. */
+/** A host, and the editor's end of a stream. The test can stop reading from it. */
 export async function heldBack() {
   const world = await hostUnderTest()
   onTestFinished(() => world[Symbol.asyncDispose]())
@@ -60,7 +60,7 @@ export async function anEditor(given: Given = {}) {
   return all
 }
 
-/** A session open in an editor; `play` sends a script as its prompt. */
+/** A session that is open in an editor. `play` sends a script as its prompt. */
 export async function aSession(given: Given = {}) {
   const { world, editor, ...rest } = await anEditor(given)
   const made = await editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] })

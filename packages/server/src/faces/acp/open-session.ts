@@ -32,7 +32,7 @@ export type OpenSessionOptions = {
   problem(thrown: unknown, doing: string): void
 }
 
-/** How long output is collected before it is sent, because each update contains the whole output of a call. */
+/** The interval between updates with output. Output is collected, because each update repeats the output of a call. */
 const outputMs = 100
 /** How long a pending prompt waits for a lost server before it fails. */
 const lostMs = 60_000
@@ -165,7 +165,7 @@ export class OpenSession {
     return this.#pending !== undefined
   }
 
-  /** Resolves when no turn runs or the session is closed here. */
+  /** Resolves when no turn runs, or when the session is closed in this editor. */
   async idle(): Promise<void> {
     while (this.state.turn && !this.#closing.signal.aborted) {
       this.#turnOver ??= Promise.withResolvers()

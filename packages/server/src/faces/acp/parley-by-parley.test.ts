@@ -14,7 +14,7 @@ import { adapterContract, type Scenarios } from '../../testing/adapter-contract.
 import { capabilityScripts, generalScripts, json, remembering } from '../../testing/script-scenarios.ts'
 
 /**
- * Parley drives Parley: the agent of a host with the ACP adapter is the real program `parley acp`, connected to a
+ * Tests Parley as an agent of Parley. A host with the ACP adapter runs the real program `parley acp`, connected to a
  * server with the scripted agent. The capabilities of the scripted agent must pass through both protocols.
  */
 
@@ -33,7 +33,9 @@ const notCarried: readonly CapabilityName[] = [
   'retraction',
 ]
 
-/** A steered prompt takes longer to arrive here, so the turn waits at a gate that opens when it arrives. */
+/**
+ * The scripted agent. A steered prompt takes longer through two servers, so the turn waits at a gate for its arrival.
+ */
 function scripted(): AgentAdapter {
   const adapter = createScriptedAdapter({ gates, script: remembering, transcript: memoryTranscript() })
   return {

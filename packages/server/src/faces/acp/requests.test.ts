@@ -62,7 +62,7 @@ describe('a permission', () => {
     expect(world.runs('a')).toBe(0)
   })
 
-  it('stays open when a rule forbids it before the editor allows it, and the editor is told', async () => {
+  it('stays open when a rule forbids it before the editor allows it, and the editor gets a notice', async () => {
     const { editor, play, world, sessionId } = await aSession()
     editor.answerPermission = async (...asked) => {
       await world.host.addRule({ tool: '*', decision: 'deny', scope: 'session', sessionId })
@@ -274,7 +274,7 @@ async function anOnlooker(world: HostUnderTest, sessionId: string): Promise<Edit
   return editor
 }
 
-/** Resolves after two more requests of the editor are answered; all earlier ones have then been handled. */
+/** Resolves when all earlier messages of the editor were handled: two more requests of the editor are then answered. */
 async function heardOut({ agent }: EditorUnderTest): Promise<void> {
   for (let asked = 0; asked < 2; asked++) await agent.request('session/list', {})
 }

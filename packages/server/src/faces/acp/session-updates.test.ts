@@ -56,7 +56,7 @@ describe('a call', () => {
     input: {},
   }
 
-  it('is running once it has output; output is sent in batches, and the end of the call at once', () => {
+  it('is reported as running once it has output; output is sent in batches, and the end of the call at once', () => {
     const { updates, event, delta } = aRetelling()
     expect(event(called)).toMatchObject([{ sessionUpdate: 'tool_call', status: 'pending' }])
     expect(delta(printed(0, 'one\n'))).toMatchObject([{ status: 'in_progress' }])

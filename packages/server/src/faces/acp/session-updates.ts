@@ -43,7 +43,7 @@ export class SessionUpdates {
   /** How many characters of each open block were sent. */
   readonly #sent = new Map<string, number>()
   readonly #prompts = new Map<string, { parts: readonly PromptPart[]; own: boolean }>()
-  /** The last value that was sent for each kind of update in `news`. */
+  /** The last value that was sent for each kind of update that `news` returns. */
   readonly #inForce = new Map<string, string>()
   #state: SessionState
   #chosen: Chosen
@@ -73,7 +73,7 @@ export class SessionUpdates {
     return { agent: this.#options.agent, state: this.#state }
   }
 
-  /** Called when a choice of the editor is in the log. */
+  /** Called when settings that the editor has chosen are in the log. */
   choose(settings: SessionSettings): void {
     this.#chosen = overlaid(this.#chosen, settings)
   }

@@ -10,7 +10,7 @@ import { colour, permission } from '../../core/host-under-test.ts'
 import { choosing, type EditorUnderTest, everything } from './editor-under-test.ts'
 import { anEditor, aSession, join, logOf } from './face-under-test.ts'
 
-/** What the editor shows of the session, with chunks joined. */
+/** The content of the session as the editor shows it, with chunks joined. */
 function shown(editor: EditorUnderTest, from = 0): string[] {
   const rows: { key: string; text: string }[] = []
   for (const { update } of editor.received.slice(from)) {
@@ -54,7 +54,7 @@ describe('a session that is loaded', () => {
     expect(shown(second, from)).toEqual(['agent_message: More.'])
   })
 
-  it('repeats its open request, and the first answer counts for both editors', async () => {
+  it('sends its open request again, and the first answer counts for both editors', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const turn = play(colour)
     await editor.until(() => editor.forms[0])
@@ -80,7 +80,7 @@ describe('a session that is loaded', () => {
 })
 
 describe('a session that is resumed', () => {
-  it('sends only what happens from now on', async () => {
+  it('sends only events that are recorded after that', async () => {
     const { editor, play, world, sessionId } = await aSession()
     await play({ type: 'text', text: 'Before.' })
     const { editor: second } = join(world)

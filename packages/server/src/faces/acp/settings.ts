@@ -12,7 +12,7 @@ import {
 export type Chosen = Readonly<SessionSettings>
 
 /**
- * Shown as the current value if the agent has not reported one, because the editor needs a value. Choosing it changes
+ * The current value of a setting that the agent has not reported, because ACP requires a value. Choosing it changes
  * nothing.
  */
 const agentsOwn = 'default'

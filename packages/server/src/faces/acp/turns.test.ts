@@ -3,7 +3,7 @@ import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { aSession, otherClient } from './face-under-test.ts'
 
 describe('initialize', () => {
-  it('announces what the agent can do', async () => {
+  it('announces the capabilities of the agent', async () => {
     const { editor } = await otherClient()
     expect(await editor.introduce()).toMatchObject({
       protocolVersion: 1,

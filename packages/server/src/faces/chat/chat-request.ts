@@ -50,7 +50,7 @@ export function intentOf({ messages, trigger, messageId }: ChatRequest): ChatInt
   throw new ParleyError('validation_error', 'The last message must be from a user, or answer a request.')
 }
 
-/** The error for an edited message, or for a message that the agent already has. */
+/** The error for an edited message, or for a message that was already sent to the agent. */
 export function notAgain(): ParleyError {
   return new ParleyError(
     'not_supported',

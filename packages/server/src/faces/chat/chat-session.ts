@@ -43,8 +43,8 @@ export async function createSession(
 }
 
 /**
- * Throws if the page names an agent or a folder other than the session's. They never change, so a page that wants
- * others needs another chat.
+ * Throws if the page names an agent or a folder other than the session's. A session never changes its agent or folder,
+ * so the page must start another chat for others.
  */
 export async function checkSame(state: SessionState, { agent, cwd }: ChatRequest): Promise<void> {
   if (agent !== undefined && agent !== state.agent) {

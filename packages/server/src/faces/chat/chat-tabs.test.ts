@@ -13,7 +13,7 @@ let files = 0
 const newFile = () => `effect-${++files}`
 
 describe.each([6, 7] as const)('two tabs of version %i on one chat', (sdk) => {
-  it('each show what the other did', async () => {
+  it('each show the actions of the other', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     const gate = `tabs-${sdk}`
@@ -96,7 +96,7 @@ describe.each([6, 7] as const)('two tabs of version %i on one chat', (sdk) => {
     expect((await session.texts()).at(-1)).toBe('second')
   })
 
-  it('are told when the turn before a queued message waits for an answer', async () => {
+  it('get an error when the turn before a queued message waits for an answer', async () => {
     const page = chat.page(sdk)
     const gate = `blocked-${sdk}`
     const first = page.say([{ type: 'wait', gate }, permission(newFile())])

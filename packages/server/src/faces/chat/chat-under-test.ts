@@ -23,7 +23,7 @@ export type ChatUnderTest = AsyncDisposable & {
   page(sdk: Sdk, options?: PageOptions): Page
   session(chatId: string): SessionUnderTest
   messages(chatId: string): Promise<UiMessage[]>
-  /** The chat face's answer to a request that a stock page would not send. */
+  /** Sends a request that a stock page would not send, and returns the answer of the chat face. */
   send(body: Partial<ChatRequest> | object): Promise<{ status: number; text: string }>
 }
 

@@ -16,7 +16,7 @@ const turn = fc.record({
   script,
   /** The person's decision for each request, in order. */
   allows: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
-  /** After how many event loop rounds the page drops its response, if at all. */
+  /** The number of event loop rounds after which the page drops its response; null if it does not. */
   drop: fc.option(fc.integer({ min: 0, max: 20 }), { freq: 3 }),
 })
 
@@ -64,7 +64,7 @@ async function loseResponse(chat: ChatUnderTest, page: Page, loopTurns: number):
 }
 
 it.each([6, 7] as const)(
-  'a page of version %i holds what the log says, whatever an agent does',
+  'a page of version %i has the content of the log, whatever an agent does',
   async (sdk) => {
     await using chat = await chatUnderTest({
       limits: { lingerMs: 5 },

@@ -31,7 +31,7 @@ async function holdsTheSame(page: Page): Promise<void> {
 }
 
 describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
-  it('creates a session, streams what its agent says, and sends a second message', async () => {
+  it('creates a session, streams the text of its agent, and sends a second message', async () => {
     const page = chat.page(sdk)
     await page.say([
       { type: 'thinking', text: 'let me see' },
@@ -210,7 +210,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(lastTurn?.outcome).toBe('cancelled')
   })
 
-  it('gets the end of a turn that was stopped', async () => {
+  it('receives the end of a turn that was stopped', async () => {
     const page = chat.page(sdk)
     const saying = page.say([{ type: 'text', text: 'on my way' }, { type: 'hang' }])
     await page.when('said', (it) => it.chat.messages.length === 2 && it.text === 'on my way')
@@ -221,7 +221,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('resumes in mid-turn, with everything said so far', async () => {
+  it('resumes in the middle of a turn, with all text so far', async () => {
     const page = chat.page(sdk)
     const gate = `resume-${sdk}`
     const saying = page.say([
@@ -255,7 +255,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(page.errors).toEqual([])
   })
 
-  it('that is reloaded can answer at once', async () => {
+  it('can answer directly after a reload', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     await page.say([{ type: 'text', text: 'I write.' }, permission(file), { type: 'text', text: 'Written.' }])

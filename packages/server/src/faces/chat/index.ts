@@ -20,7 +20,7 @@ import { turnStart } from './turn-log.ts'
 
 export type { ChatDefaults } from './chat-session.ts'
 
-/** Where to write a response, which major version of the AI SDK reads it, and the host for its reader. */
+/** The response object to write to, the major version of the AI SDK that reads it, and the host for its principal. */
 export type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7; readonly host: Host }
 
 /**

@@ -82,7 +82,7 @@ describe('the one-time link', () => {
     expect((await deviceUnderTest(server).register(codeOf(link))).status).toBe(201)
   })
 
-  it('signs one browser in, once', async () => {
+  it('signs in only one browser', async () => {
     const linked = codeOf(server.link())
     expect((await deviceUnderTest(server).register(linked)).status).toBe(201)
     const second = await deviceUnderTest(server).register(linked)
@@ -238,7 +238,7 @@ describe('an upgrade', () => {
   }
   const authorization = `Bearer ${testToken}`
 
-  it('passes the same checks, and gets a proper answer when refused', async () => {
+  it('passes the same checks as a request, and gets an HTTP answer when it is refused', async () => {
     const refused = async (path: string, headers: Record<string, string>) => {
       const { status, text } = await upgrade(path, headers)
       return [status, JSON.parse(text).error.code]
@@ -270,7 +270,7 @@ describe('an upgrade', () => {
     expect(upgraded.length).toBe(4)
   })
 
-  it('is explained to a request that is not an upgrade', async () => {
+  it('is required by the WebSocket route: a plain request gets an error that says so', async () => {
     const answer = await server.ask('/api/ws')
     expect([answer.status, code(answer)]).toEqual([400, 'validation_error'])
     expect((await upgrade('/api/health', { upgrade: 'h2c' })).status).toBe(200)
@@ -306,7 +306,7 @@ describe('binding', () => {
     expect(names.map((name) => refusal(name, false, false))).toEqual(names.map(() => undefined))
   })
 
-  it('needs a token and a flag on any other address, and names what is missing', () => {
+  it('needs a token and a flag on any other address, and its error names the missing ones', () => {
     for (const name of ['0.0.0.0', '::', '192.168.1.4', 'example.org', '', '::ffff:8.8.8.8']) {
       expect(refusal(name, true, true)).toBeUndefined()
       const both = refusal(name, false, false)

@@ -63,7 +63,7 @@ async function serve({ version = '1.0.0', withInstaller = true, folder = '' } = 
 }
 
 describe('the list of agents', () => {
-  it('says what each capability is about, and which options an agent supports', async () => {
+  it('contains a description of each capability, and the options that an agent supports', async () => {
     const agent: AgentAdapter = {
       ...createScriptedAdapter({ id: 'tiny', name: 'Tiny' }),
       options: ['effort', 'systemPrompt', 'directories', 'userSettings'],
@@ -96,7 +96,7 @@ describe('the list of agents', () => {
 })
 
 describe('installing an agent', () => {
-  it('starts, reports its progress in the list, and can be undone', async () => {
+  it('starts, reports its progress in the list, and can be reversed by a removal', async () => {
     await using server = await serve()
     expect(await server.agent()).toMatchObject({
       found: false,
@@ -120,7 +120,7 @@ describe('installing an agent', () => {
     expect(await server.remove()).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } })
   })
 
-  it('can be stopped, which leaves the previous version', async () => {
+  it('can be stopped, which keeps the previous version', async () => {
     await using server = await serve()
     await server.post()
     await server.when((info) => info.installing === undefined)

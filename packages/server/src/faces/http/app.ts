@@ -29,7 +29,7 @@ export function createApp(parts: AppParts): App {
 
   app.use('*', async (context, next) => {
     const { incoming, outgoing } = context.env
-    // A request from a node is not checked again: that node checked its source before passing it on.
+    // A request from a node is not checked: that node has checked the source of the request.
     const isFromNode = authentication.isFromNode(incoming)
     if (!isFromNode) authentication.source.check(incoming)
     if (context.req.method === 'OPTIONS' && authentication.source.sharedOrigin(incoming)) return preflight()

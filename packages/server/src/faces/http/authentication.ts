@@ -25,10 +25,10 @@ import { shortestToken } from './token-length.ts'
 
 export type { DecideFrom } from '../../access/index.ts'
 
-/** The export behind a one-time download URL, and the caller that asked for it. */
+/** The export that a one-time download URL returns, and the caller that asked for it. */
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
 
-/** What a one-time sign-in code gives: the rights of the browser that it signs in, and the caller that asked for it. */
+/** The rights that a one-time sign-in code gives to a browser, and the caller that asked for the code. */
 export type SignInCode = {
   readonly caller: Caller
   readonly grant: DeviceGrant
@@ -57,9 +57,9 @@ export type Authentication = {
   people(): People
   /** The stored person of a principal. Undefined if the person is not stored here. */
   personOf(principal: Principal): Promise<Person | undefined>
-  /** What a program with the server's token may do. */
+  /** The caller for a program with the server's token. */
   machine(): Caller
-  /** What a device or a token may do now; undefined if it is unknown, revoked or expired. */
+  /** The principal of a device or a token; undefined if it is unknown, revoked or expired. */
   principalOf(holder: {
     readonly kind: 'device' | 'token'
     readonly id: string
@@ -74,8 +74,8 @@ export type Authentication = {
 }
 
 /**
- * Authenticates the requests of an embedding server. Undefined: the request has no access by this means. An error
- * refuses the request.
+ * Authenticates the requests of an embedding server. If it returns undefined, the request has no access by this means.
+ * If it throws, the request is refused.
  */
 export type Authenticate = (
   request: IncomingMessage,
@@ -124,7 +124,7 @@ function createMachineCallers(decideFrom: DecideFrom): (owner: Principal['person
   }
 }
 
-/** The callers that an embedding server authenticates. Each request is examined once, by `learn`. */
+/** The callers that an embedding server authenticates. `learn` passes each request to the embedding server once. */
 function createEmbeddedCallers(authenticate: Authenticate | undefined) {
   const callers = new WeakMap<IncomingMessage, Caller>()
   const add = (request: IncomingMessage, principal: Principal | undefined) => {
@@ -147,7 +147,7 @@ export const linkLifetimeMs = 15 * 60_000
 export const startLinkLifetimeMs = 24 * 60 * 60_000
 export const pairingLifetimeMs = 10 * 60_000
 export const downloadLifetimeMs = 60_000
-/** Each further code makes guessing easier. */
+/** A limit, because each valid code makes guessing easier. */
 const maxPairings = 100
 
 export function createAuthentication(settings: AuthenticationSettings): Authentication {

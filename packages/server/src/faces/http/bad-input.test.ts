@@ -50,7 +50,7 @@ describe('a body', () => {
     expect(refused(await server.ask('/api/sessions', { method: 'POST' }))).toEqual([400, 'validation_error'])
   })
 
-  it('is refused with another content type, as a form of another site would send', async () => {
+  it('is refused with another content type, such as a form of another site would send', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -121,7 +121,7 @@ describe('a body', () => {
     request.destroy()
   })
 
-  it('that was refused leaves the server usable', async () => {
+  it('leaves the server usable after it was refused', async () => {
     expect((await server.ask(`/api/sessions/${session}`)).status).toBe(200)
   })
 })
@@ -144,7 +144,7 @@ describe('a URL', () => {
     )
   })
 
-  it('of a session, rule or trust that does not exist gets 404', async () => {
+  it('for a session, rule or trusted folder that does not exist gets 404', async () => {
     const body = { commandId: 'c1', type: 'turn.cancel' }
     const answers = await Promise.all([
       server.ask('/api/sessions/ses_none'),

@@ -46,8 +46,8 @@ export function readCertificate({ certFile, keyFile }: CertificateFiles, now = D
 const checkEveryMs = 2_000
 
 /**
- * Uses the certificate in the files again whenever one of them changes. If the new files cannot be used, the server
- * keeps the certificate that it has. Returns a function that stops this.
+ * Loads the certificate again whenever one of its files changes. If the new files cannot be used, the server keeps its
+ * certificate. Returns a function that stops this.
  */
 export function followCertificate(server: Server, files: CertificateFiles, logger: Logger): () => void {
   const reload = () => {
@@ -56,7 +56,7 @@ export function followCertificate(server: Server, files: CertificateFiles, logge
       server.setSecureContext({ cert, key })
       logger.info({ validTo: validTo.toISOString() }, 'uses a new certificate')
     } catch (error) {
-      // While both files are replaced, they do not fit together for a moment.
+      // While both files are being replaced, the key may not belong to the certificate for a moment.
       logger.warn({ err: error }, 'keeps its certificate: the new files cannot be used')
     }
   }

@@ -18,8 +18,8 @@ function repository(): string {
 }
 
 /**
- * The real workspace, but a watch starts only when the reader's buffer is full. `reported` is everything that the
- * watch reported.
+ * The real workspace, except that a watch starts only when the reader's buffer is full. `reported` contains all reports
+ * of the watch.
  */
 function workspaceFor(outgoing: () => ServerResponse | undefined) {
   const real = createWorkspace({ env: process.env })
@@ -38,13 +38,13 @@ function workspaceFor(outgoing: () => ServerResponse | undefined) {
   return { reported, workspace: { ...real, watch } }
 }
 
-it('a slow reader is told first how its folder is watched, and then that anything may have changed', async () => {
+it('a slow reader gets first the kind of the watch of its folder, and then the message that any file may have changed', async () => {
   const folder = repository()
   let outgoing: ServerResponse | undefined
   const { reported, workspace } = workspaceFor(() => outgoing)
   const streams = createChangeStreams({ workspace, heartbeatMs: 1 })
   const server = createServer((request, response) => {
-    // These are more bytes than the kernel buffers for a reader that does not read.
+    // This exceeds the buffer of the kernel for a reader that does not read.
     request.socket.write(Buffer.alloc(32 * 1024 * 1024, '-'))
     outgoing = response
     streams.open({ path: folder, trusted: true }, response)

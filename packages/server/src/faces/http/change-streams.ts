@@ -18,7 +18,8 @@ export function createChangeStreams(options: { workspace: Workspace; heartbeatMs
       })
       open.add(outgoing)
       const write = (text: string) => outgoing.writable && outgoing.write(text)
-      // The messages that wait for a slow reader: how the folder is watched, and that anything may have changed.
+      // The messages that wait for a slow reader. `watching`: the kind of the watch. `changed`: any file may have
+      // changed.
       let waiting: { watching?: ChangesNews; changed?: ChangesNews } = {}
       const send = (news: ChangesNews) => {
         const { type, ...fields } = news

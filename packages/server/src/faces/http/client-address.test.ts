@@ -23,7 +23,7 @@ describe('the address of a client', () => {
     expect(address(from('10.0.0.1', '1.2.3.4'))).toBe('10.0.0.1')
   })
 
-  it('is the last one that no trusted proxy has added: a client can add others before it', () => {
+  it('is the last address in the header that is not a trusted proxy, because a client can add addresses before it', () => {
     const address = createClientAddress(['127.0.0.0/8', '10.0.0.0/8'])
     expect(address(from('127.0.0.1', '6.6.6.6, 1.2.3.4, 10.0.0.7'))).toBe('1.2.3.4')
     expect(address(from('127.0.0.1', '10.0.0.7'))).toBe('10.0.0.7')

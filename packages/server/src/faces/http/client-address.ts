@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { ParleyError } from '@parley/protocol'
 
-/** Returns the address of the client of a request. Nothing that gives access depends on it. */
+/** Returns the address of the client of a request. It is never used to decide about access. */
 export type ClientAddress = (request: IncomingMessage) => string
 
 /**
@@ -17,7 +17,7 @@ export function createClientAddress(trustedProxies: readonly string[] = []): Cli
     let address = plain(socket.remoteAddress ?? '')
     if (trustedProxies.length === 0) return address
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
-    // Each proxy adds its client at the end, so what is before an untrusted address may be made up.
+    // Each proxy adds its client at the end, so addresses before an untrusted one may be forged.
     while (isIP(address) !== 0 && isTrusted(address)) {
       const before = plain(forwarded.pop()?.trim() ?? '')
       if (isIP(before) === 0) break
@@ -27,7 +27,9 @@ export function createClientAddress(trustedProxies: readonly string[] = []): Cli
   }
 }
 
-/** What counts as one client for a rate limit: an IPv4 address, or an IPv6 network of 64 bits, which one client has. */
+/**
+ * The key of a client for rate limits: its IPv4 address, or its IPv6 /64 network, because one client can use all of it.
+ */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.split('::')
@@ -38,7 +40,7 @@ export function clientKey(address: string): string {
   return `${groups.slice(0, 4).join(':')}::/64`
 }
 
-/** An IPv4 address without the prefix that it has on a socket which also accepts IPv6. */
+/** Removes the prefix `::ffff:`, which an IPv4 address has on a socket that also accepts IPv6. */
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/^\[(.*)\]$/, '$1')
 }

@@ -17,7 +17,7 @@ const places = [
   '/sessions/:id',
 ]
 
-/** Files that must be at the root: a worker for the whole page, and the files that the page's head names. */
+/** Files that must be at the root path: the service worker, and the files that the page's head names. */
 const filesBeside = [
   '/first.js',
   '/sw.js',

@@ -7,7 +7,7 @@ export function deviceName(userAgent: string | undefined): string {
   return system ? `${browser} on ${system}` : browser
 }
 
-/** Most browsers also name the browsers they descend from, so the more specific names come first. */
+/** The User-Agent of most browsers also contains the names of older browsers, so the more specific names come first. */
 const browsers = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

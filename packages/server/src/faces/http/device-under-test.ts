@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { signedText } from '@parley/protocol'
 import type { Answer, ServerUnderTest } from './server-under-test.ts'
 
-/** A browser's key, and the calls that the browser makes with it, for tests. */
+/** A browser under test: its key, and its calls that use the key. */
 export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, origin = '', id = '') {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const spki = publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')

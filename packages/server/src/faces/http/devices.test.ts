@@ -143,7 +143,7 @@ describe('signed-in browsers', () => {
     expect(JSON.stringify(body)).not.toContain(device.deviceId)
   })
 
-  it('leave no link behind: a link that a browser asked for is void once that browser is signed out', async () => {
+  it('lose their links when they are signed out: a link that such a browser asked for is void', async () => {
     const { headers } = await signedIn(server)
     const ask = async () =>
       codeOf((await server.ask('/api/links', { method: 'POST', token: false, headers })).body.url as string)
@@ -258,7 +258,7 @@ describe('a download URL', () => {
 })
 
 describe('the limits', () => {
-  it('block a caller that fails too often, but not for ever', () => {
+  it('block a caller that fails too often, for a limited time', () => {
     let now = 0
     const limit = createRateLimit({ max: 2, perMs: 100, now: () => now, maxKeys: 2 })
     limit.count('a')
@@ -276,7 +276,7 @@ describe('the limits', () => {
     expect(() => limit.check('d')).toThrow('Too many attempts')
   })
 
-  it('refuse guessed codes, and then accept the right one again', async () => {
+  it('refuse further codes after many wrong ones', async () => {
     const own = await serverUnderTest(host)
     const device = deviceUnderTest(own)
     let last = 0
@@ -296,7 +296,7 @@ describe('the limits', () => {
     expect([nonces.isFresh(one), nonces.isFresh(two)]).toEqual([false, false])
   })
 
-  it('keep a bounded number of tokens per device', async () => {
+  it('keep a limited number of tokens per device', async () => {
     const { device, headers } = await signedIn(server)
     for (let count = 0; count < 63; count++) await device.token()
     expect(await status(headers)).toBe(200)
@@ -325,7 +325,7 @@ describe('a device name', () => {
 })
 
 describe('the log', () => {
-  it('holds no access token, no nonce and no code', async () => {
+  it('contains no access token, no nonce and no code', async () => {
     const link = server.link()
     const device = deviceUnderTest(server)
     await device.register(codeOf(link))

@@ -110,8 +110,8 @@ describe('an export', () => {
   })
 
   it.each([
-    // The odd text occurs in five places: the title of the session, the title of a call, the input of that call, the
-    // path of a change, and a changed line. HTML repeats the title of the session as the title of the page.
+    // The text with hidden characters is in five places: the title of the session, the title of a call, the input of
+    // that call, the path of a change, and a changed line. HTML repeats the title of the session as the page's title.
     ['html', 6],
     ['markdown', 5],
   ])('as %s makes hidden characters visible in what an agent asked for', async (as, count) => {
@@ -152,7 +152,7 @@ describe('an export', () => {
     expect(unfenced(text)).not.toMatch(/(?<!\\)<(?!\/?(details|summary)>)[a-z/!]/i)
   })
 
-  it('holds permissions, questions and answers', async () => {
+  it('contains permissions, questions and answers', async () => {
     const ask: Script = [
       { type: 'permission', name: 'Bash', kind: 'execute', title: 'rm -rf /', input: { command: 'rm' } },
       {

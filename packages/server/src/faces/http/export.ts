@@ -69,7 +69,7 @@ function pagesOf(host: Host, state: SessionState): Pages {
   return { state, pages: pages() }
 }
 
-/** Makes the last line of an export from the keys that its decisions were signed with. */
+/** Creates the proof for the last line of an export. The keys are those with which browsers signed its decisions. */
 export type ProofOf = (sessionId: string, deviceKeyIds: ReadonlySet<string>) => Promise<ExportProof>
 
 async function* withProof({ state, pages }: Pages, proof: ProofOf): AsyncGenerator<string> {

@@ -34,7 +34,7 @@ export type FaceSettings = {
   readonly host: Host
   /** The address that the server listens on, once it listens. */
   readonly bound: () => Bound
-  /** Where browsers reach the server through a proxy. Absent: at the address that it listens on. */
+  /** The URL at which browsers reach the server through a proxy. By default, the address that the server listens on. */
   readonly publicUrl?: string | undefined
   /** The networks of the proxies whose X-Forwarded-For is used for shown addresses and rate limits. */
   readonly trustedProxies?: readonly string[] | undefined
@@ -80,7 +80,7 @@ export type FaceSettings = {
   /** The nodes on the database. If not given, this server is the only one. */
   readonly nodes?: NodeDirectory
   readonly snapshot?: TakeSnapshot
-  /** Where alerts are sent. If not given, there are no alerts. */
+  /** The targets of alerts. If not given, there are no alerts. */
   readonly targets?: () => Promise<Targets>
 }
 
@@ -235,8 +235,8 @@ function logWhenDone(
 }
 
 /**
- * The path for the log, without the query and without the code of a download or of a sign-in link whose # became a
- * slash.
+ * The path as it may be logged: without the query, and without the code of a download. Some programs replace the # of a
+ * sign-in link by a slash; the code of such a link is removed too.
  */
 function loggablePath(url: string): string {
   const path = url.split(/[?#]/, 1)[0] ?? ''

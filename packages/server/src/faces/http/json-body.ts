@@ -21,8 +21,8 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
 }
 
 /**
- * Returns the body if it was read before Parley received the request: a server that embeds Parley may have left it in
- * `request.body`. Throws if it is not there.
+ * Returns `request.body` if a server that embeds Parley has already read the body. Throws if the body was read and is
+ * not there.
  */
 function readBefore(request: IncomingMessage & { body?: unknown }): unknown {
   if (request.body !== undefined) return checkedDepth(request.body)

@@ -43,7 +43,7 @@ type Env = {
   Variables: {
     /** The authenticated caller, on routes that need a token and for requests of nodes. */
     caller: Caller
-    /** Must be called if a later revocation of the caller's device must not cut this response. */
+    /** Prevents a later revocation of the caller's device from destroying this response. */
     keepWhenRevoked: () => void
   }
 }
@@ -74,7 +74,7 @@ export type AppParts = {
   readonly nodes?: NodeDirectory | undefined
   /** Copies the database into the data folder. Absent if this server has no database of its own. */
   readonly snapshot?: TakeSnapshot | undefined
-  /** Where alerts are sent. Without it, the routes answer that it is not available. */
+  /** The targets of alerts. Without them, the routes answer that alerts are not available. */
   readonly targets?: (() => Promise<Targets>) | undefined
   readonly consoleFolder?: string | undefined
   readonly peers?: PeerAuthentication | undefined
@@ -83,7 +83,7 @@ export type AppParts = {
   readonly oidc?: OidcSettings | undefined
 }
 
-/** Where browsers reach the server. */
+/** The URLs at which browsers reach the server. */
 export type ReachedAt = {
   /** The public URL, or else the one at which the server listens, without a slash at the end. */
   readonly url: string
@@ -136,7 +136,9 @@ export type Call<R extends Route> = {
   readonly query: Field<R, 'query'>
   readonly body: Field<R, 'body'>
   readonly context: RequestContext
-  /** The host for the caller: it permits only what the caller may do. For an open route, nothing may be asked of it. */
+  /**
+   * The host for the caller, which permits only operations within the caller's rights. An open route must not use it.
+   */
   readonly host: Host
   /** Who sent the request. Undefined on an open route. */
   readonly actor: Actor | undefined
@@ -211,7 +213,7 @@ export function isFromNode(context: RequestContext): boolean {
   return context.get('caller')?.kind === 'node'
 }
 
-/** What counts as the client of a request for rate limits, also if another node has passed the request on. */
+/** The key of the client for rate limits, even if another node has passed the request on. */
 export function clientOf({ authentication, otherNodes }: AppParts, context: RequestContext): string {
   const { incoming } = context.env
   const passed = isFromNode(context) ? otherNodes?.clientAddress(incoming) : undefined

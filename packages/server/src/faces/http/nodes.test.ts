@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { hostUnderTest } from '../../core/host-under-test.ts'
 import { serverUnderTest } from './server-under-test.ts'
 
-it('a server without a PostgreSQL database lists itself', async () => {
+it('a server without a PostgreSQL database lists itself as the only node', async () => {
   await using test = await hostUnderTest()
   const server = await serverUnderTest(test.host)
   for (const query of ['', '?check=peers', '?check=all']) {

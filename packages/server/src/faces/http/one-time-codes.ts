@@ -9,9 +9,9 @@ export type OneTimeCodes<Value> = {
 }
 
 export type CodeOptions = {
-  /** Monotonic, so changing the system clock does not change when a code expires. */
+  /** A monotonic clock, so that a change of the system clock does not affect the expiry of codes. */
   readonly now?: (() => number) | undefined
-  /** How many codes are kept. A further one removes the oldest. */
+  /** The maximum number of codes. A further code removes the oldest one. */
   readonly max?: number
   /** Every code ends with this text. */
   readonly suffix?: (() => string) | undefined

@@ -40,7 +40,7 @@ describe('a pairing code', () => {
     expect(body.url).toBe(`${server.url}/pair#${String(body.code).replaceAll('-', '')}`)
   })
 
-  it('signs one device in, however a person types it', async () => {
+  it('signs in one device, in upper or lower case and with or without dashes', async () => {
     const code = await codeFrom()
     expect(pairingCodeOf(` ${code.toLowerCase().replaceAll('-', ' ')}`)).toBe(code.replaceAll('-', ''))
     const { headers } = await paired(code.toLowerCase())
@@ -58,7 +58,7 @@ describe('a pairing code', () => {
     expect((await deviceUnderTest(server).register(late)).status).toBe(401)
   })
 
-  it('is not used up by a key that cannot be used', async () => {
+  it('is not used up by an invalid key', async () => {
     const code = await codeFrom()
     const body = { code, publicKey: 'AAAA' }
     expect((await server.ask('/api/devices', { token: false, body })).status).toBe(400)
@@ -72,7 +72,7 @@ describe('a pairing code', () => {
     expect((await deviceUnderTest(server).register(code)).status).toBe(401)
   })
 
-  it('names the device, unless the device names itself', async () => {
+  it('sets the name of the device, unless the device sends a name', async () => {
     expect((await paired(await codeFrom({ name: 'Tablet' }))).body.name).toBe('Tablet')
     expect((await paired(await codeFrom())).body.name).toBe('Firefox on Linux')
     const { publicKey } = deviceUnderTest(server)
@@ -80,7 +80,7 @@ describe('a pairing code', () => {
     expect((await server.ask('/api/devices', { token: false, body })).body.name).toBe('My phone')
   })
 
-  it('names the address of the page that asked for it, which a browser has reached', async () => {
+  it('has a link to the address of the page that asked for it, because browsers can reach that address', async () => {
     const host = `localhost:${server.port}`
     const { body } = await server.ask('/api/pairings', {
       body: {},
@@ -99,7 +99,7 @@ describe('the rights of a paired device', () => {
     expect(await scopesOf(second.headers)).toEqual(['read'])
   })
 
-  it('have at least the limits, and end at the latest with those, of the device that paired it', async () => {
+  it('include the limits of the device that paired it, and expire no later than its rights', async () => {
     const limited = { scopes: ['read'], limits: { agents: ['scripted'] }, lifetimeMs: 3_600_000 }
     const first = await paired(await codeFrom(limited))
     expect(first.body.limits).toEqual({ agents: ['scripted'] })

@@ -12,14 +12,14 @@ import { createWebSocketFace } from '../websocket/index.ts'
 import { codeOf, deviceUnderTest, signedIn } from './device-under-test.ts'
 import { serverUnderTest } from './server-under-test.ts'
 
-/** Tests a process that was paused while another one signed a browser out: frames arrive before its timers run. */
+/** Tests a process that was paused while another one signed out a browser: it reads frames before its timers run. */
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-/** A store that several processes share. After `pause`, the others no longer wait for this process. */
+/** A store that simulates several processes. After `pause`, the other processes no longer wait for this one. */
 function sharedDevices() {
   const store = createMemoryStore()
   const listeners: (() => void)[] = []

@@ -1,7 +1,7 @@
 import { type ErrorCode, type ErrorInfo, errorInfoOf, ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 
-/** The HTTP status of each error code. No other code maps errors to statuses. */
+/** The HTTP status of each error code. Only this file maps errors to statuses. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
   validation_error: 400,
   unauthorized: 401,
@@ -25,7 +25,7 @@ export type Problem = {
   readonly body: string
 }
 
-/** The answer for anything thrown. Defects are logged with their stack, which clients do not see. */
+/** The answer for a thrown value. Defects are logged with their stack, which clients do not see. */
 export function problemOf(thrown: unknown, logger: Logger): Problem {
   const info = errorInfoOf(thrown)
   if (!(thrown instanceof ParleyError)) logger.error({ err: thrown }, 'defect')

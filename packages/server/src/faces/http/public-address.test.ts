@@ -56,14 +56,14 @@ describe('a server with a public URL', () => {
     })
   })
 
-  it('is named in links, and its own address still works', async () => {
+  it('uses it in links, and can still be reached at its own address', async () => {
     expect(server.link()).toMatch(/^https:\/\/parley\.example\/tools\/open#[\w-]{43}$/)
     const link = await server.ask('/api/links', { method: 'POST' })
     expect(link.body.url).toMatch(/^https:\/\/parley\.example\/tools\/open#/)
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`)
   })
 
-  it('answers whether the proxy removes the prefix or not', async () => {
+  it('works whether or not the proxy removes the prefix', async () => {
     for (const path of ['/api/agents', '/tools/api/agents'])
       expect((await server.ask(path, { headers: at })).status, path).toBe(200)
     expect((await server.ask('/toolsapi/agents', { headers: at })).status).toBe(404)
@@ -82,7 +82,7 @@ describe('a server with a public URL', () => {
     expect(await status({ ...at, origin: 'https://parley.example.evil.example' })).toBe(403)
   })
 
-  it('shares its answers with no other origin', async () => {
+  it('lets no other origin read its answers', async () => {
     const { headers } = await server.ask('/api/agents', { headers: at })
     expect(headers['access-control-allow-origin']).toBeUndefined()
   })
@@ -92,7 +92,7 @@ describe('a server with a public URL', () => {
     expect(token).not.toBe('')
   })
 
-  it('can be given another public URL by an administrator, until it ends', async () => {
+  it('can get another public URL from an administrator, until it ends', async () => {
     const body = { url: 'https://other.example/' }
     expect((await server.ask('/api/public-url', { body })).body).toEqual({ url: 'https://other.example' })
     expect(server.link()).toMatch(/^https:\/\/other\.example\/open#/)

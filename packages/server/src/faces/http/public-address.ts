@@ -1,6 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 
-/** Where browsers reach the server, if not at the address on which it listens. */
+/** The address at which browsers reach the server, if it is not the address on which the server listens. */
 export type PublicAddress = {
   /** Without a slash at the end. */
   readonly url: string
@@ -11,7 +11,7 @@ export type PublicAddress = {
   readonly prefix: string
 }
 
-/** The first parts of the server's own paths. A prefix with the same name could not be told from them. */
+/** The first segments of the server's own paths. A prefix must not equal one of them. */
 export const ownPaths = [
   'api',
   'assets',

@@ -2,7 +2,7 @@ import { routes } from '@parley/protocol'
 import { expect, it } from 'vitest'
 import { recordRequest } from './recorded-routes.ts'
 
-it('records a browser that was signed in with a code, and one with an OpenID provider, without their secrets', async () => {
+it('records sign-ins with a code and with an OpenID provider, without their secrets', async () => {
   const drafts: unknown[] = []
   const host = { recordInLedger: async (draft: unknown) => void drafts.push(draft) }
   const reply = { deviceId: 'dev_1', name: 'Phone', personId: 'per_1', scopes: ['read'] }

@@ -28,8 +28,8 @@ const deviceAdded: Recording = {
 }
 
 /**
- * The routes that the ledger records, after they have succeeded and before they are answered. What an answer of a
- * person grants, deletions and redactions are recorded where they are stored.
+ * The routes that the ledger records, after they have succeeded and before they are answered. Rules that an answer
+ * grants, deletions and redactions are recorded together with their storage.
  */
 const recordings = new Map<Route, Recording>([
   [routes.patchPerson, { kind: 'person.changed', subject: byId, data: ({ body }) => ({ ...body }) }],

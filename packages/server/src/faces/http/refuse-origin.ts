@@ -9,8 +9,9 @@ const reason = 'Pages from that address may not use this server. To allow them, 
 const lingerMs = 1000
 
 /**
- * Whether a page with a forbidden origin may learn the reason. A browser does not show a page the status of a refused
- * WebSocket. The reason is sent only to a page with a valid token: any other page would learn that Parley runs here.
+ * Whether a page with a forbidden origin gets the reason for the refusal of its WebSocket, in a close code, because
+ * browsers hide the HTTP status. Only a page with a valid token gets it: any other page would learn that Parley runs
+ * here.
  */
 export function mayLearnReason(
   error: unknown,

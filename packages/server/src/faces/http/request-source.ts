@@ -5,8 +5,8 @@ import { ParleyError } from '@parley/protocol'
 import type { PublicAddress } from './public-address.ts'
 
 /**
- * Checks the Host and Origin of requests. A foreign Host means that a foreign name points to this server (DNS
- * rebinding); a foreign Origin means that a foreign page sent the request.
+ * Checks the Host and Origin of requests. A foreign Host means that another host name resolves to this server (DNS
+ * rebinding); a foreign Origin means that a page of another site sent the request.
  */
 export type RequestSource = {
   /** Throws ParleyError `forbidden` unless Host and Origin are accepted. */
@@ -19,7 +19,7 @@ export type RequestSource = {
 
 export type SourceSettings = {
   readonly bound: () => Bound
-  /** Where browsers reach the server through a proxy. */
+  /** The address at which browsers reach the server through a proxy. */
   readonly publicAddress?: (() => PublicAddress | undefined) | undefined
   readonly allowedHosts?: readonly string[]
   readonly allowedOrigins?: readonly string[]

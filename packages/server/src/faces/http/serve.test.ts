@@ -155,7 +155,7 @@ describe('the server', () => {
     expect((await other.ask('/api/agents')).body).toMatchObject({ error: { code: 'internal_error' } })
   })
 
-  it('serves a front page that says how to use it, and shows no content', async () => {
+  it('serves a front page that says how to use the server, and shows no content of sessions', async () => {
     await using server = disposable(await serverUnderTest(host))
     const title = 'A title that is nobody’s business'
     const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, title } })
@@ -170,7 +170,7 @@ describe('the server', () => {
     }
   })
 
-  it('shows commands as they are typed where it was started', async () => {
+  it('shows commands in the form in which the server was started', async () => {
     const commandLine = createCommandLine({ invocation: 'npm start --' })
     await using server = disposable(await serverUnderTest(host, { commandLine }))
     const page = await server.ask('/', { token: false })

@@ -156,8 +156,8 @@ function createTraffic() {
 }
 
 /**
- * Whether the request asks for a WebSocket. A request for another upgrade, such as a client's offer of HTTP/2, is
- * answered without an upgrade.
+ * Whether the request asks for a WebSocket. Other upgrades, such as a client's offer of HTTP/2, are ignored, and the
+ * request is answered normally.
  */
 function asksForWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket'

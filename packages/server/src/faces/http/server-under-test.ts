@@ -38,7 +38,7 @@ export type Frame = { readonly event: string; readonly id?: string; readonly dat
 export type Followed = {
   readonly response: IncomingMessage
   readonly frames: Frame[]
-  /** The first frame, already received or yet to come, for which the condition holds. */
+  /** The first frame that satisfies the condition, already received or yet to come. */
   until(holds: (frame: Frame) => boolean): Promise<Frame>
   /** Resolves when the stream ends for any reason. */
   readonly ended: Promise<void>

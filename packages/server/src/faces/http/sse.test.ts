@@ -98,7 +98,7 @@ describe('a session as server-sent events', () => {
     await noFollows()
   })
 
-  it('continues after Last-Event-ID, which wins over the URL', async () => {
+  it('continues after Last-Event-ID, which takes precedence over the URL', async () => {
     const session = await start({ type: 'text', text: 'one' })
     const whole = await server.follow(session)
     const end = await whole.until(is('turn.ended'))
@@ -180,7 +180,7 @@ describe('a session as server-sent events', () => {
     await watched.close()
   })
 
-  it('cuts off a live reader that is too slow, with its cursor, and affects no other', async () => {
+  it('sends a live reader that is too slow its cursor, disconnects it, and affects no other reader', async () => {
     const rounds = counting(1, 60)
     const floods = rounds.flatMap(
       (round): Script => [
@@ -220,7 +220,7 @@ describe('a session as server-sent events', () => {
     await noFollows()
   })
 
-  it('does not cut off a reader that replays slowly', async () => {
+  it('does not disconnect a reader that reads the replay slowly', async () => {
     const session = await start({ type: 'flood', deltas: 400, size: 50_000, blocks: 400 })
     const head = await ended(session)
     const slow = await server.follow(session)

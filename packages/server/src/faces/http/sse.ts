@@ -18,13 +18,13 @@ export type EventStreamParts = {
   readonly host: Host
   readonly logger: Logger
   readonly heartbeatMs: number
-  /** A live reader with more unsent bytes than this is sent its cursor and cut off. */
+  /** A live reader with more unsent bytes than this gets its cursor and is disconnected. */
   readonly bufferLimit: number
 }
 
 /**
- * Serves sessions as server-sent events. This code manages the frames and the buffer of each reader; the feed
- * determines the order.
+ * Serves sessions as server-sent events. Manages the frames and the buffer of each reader. The order of the events is
+ * that of the feed.
  */
 export function createEventStreams(parts: EventStreamParts) {
   const { host } = parts

@@ -61,7 +61,7 @@ function isOfNode({ headers }: IncomingMessage): boolean {
   return headers.authorization?.startsWith('Bearer node.') === true
 }
 
-/** After how long refusals of nodes are logged, and how often. A node is also refused while this server starts. */
+/** Refusals of nodes are logged after a delay, because a node is also refused for a moment while this server starts. */
 const refusals = { afterMs: 3_000, everyMs: 60_000 }
 
 /** Logs refusals of nodes, at most one line a minute, because a refused node tries again for ever. */

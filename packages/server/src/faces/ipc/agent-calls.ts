@@ -10,9 +10,9 @@ import type { AgentConfig, ConnectOptions, PageImage, PermissionResponse } from 
 import type { PageMessage } from './page-messages.ts'
 
 /**
- * The calls between a page and the desktop program, by channel. This file contains no code except the names, because
- * the page loads it too. A call does not reject when Parley refuses it: it returns `success: false` with a message
- * that says what to do.
+ * The calls between a page and the desktop program, by channel. The page loads this file too, so it contains only types
+ * and names. A call does not reject when Parley refuses it: it returns `success: false` with a message that says what
+ * to do.
  */
 export type AgentCalls = {
   /** Connects the task to an agent and creates a session, unless `createSession` is false. */

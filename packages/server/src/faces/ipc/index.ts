@@ -31,7 +31,7 @@ export type IpcFaceOptions = Omit<TasksOptions, 'problem'> & {
   ) => unknown
   /** Removes a handler when the face closes; in Electron `ipcMain.removeHandler`. */
   readonly removeHandler?: (channel: string) => unknown
-  /** Whether this page may call. If not given, every page that can reach the channels may call. */
+  /** Whether the sender of a call may use the face. By default, every page that can reach the channels may. */
   readonly accepts?: (event: unknown) => boolean
   readonly problem?: TasksOptions['problem']
 }

@@ -26,7 +26,7 @@ import { type AgentBridge, createPreload } from './preload.ts'
 type Page = AgentBridge & {
   readonly received: TaskMessage[]
   readonly config: AgentConfig
-  /** The first message, already received or yet to come, for which the condition holds. */
+  /** The first message that satisfies the condition, already received or yet to come. */
   until(holds: (message: PageMessage, session: string) => boolean, from?: number): Promise<PageMessage>
   /** Sends a script as a prompt and waits for the end of its turn. */
   play(taskId: string, ...script: object[]): Promise<void>
@@ -294,7 +294,7 @@ function folded(messages: readonly (PageMessage | IncomingMessage)[]) {
 }
 
 describe('agent:permission-response', () => {
-  it('takes an option of the request or a plain decision, and every page receives it', async () => {
+  it('accepts an option of the request or a plain decision, and every page receives the outcome', async () => {
     const { page, world } = await aPage()
     await page.connect('t', page.config)
     const turn = page.play('t', permission('a.txt'), permission('b.txt'), permission('c.txt'))
@@ -371,7 +371,7 @@ describe('agent:stop', () => {
 })
 
 describe('sessions of a task', () => {
-  it('are loaded with all messages, prompts included', async () => {
+  it('are loaded with all messages, including prompts', async () => {
     const { page, world } = await aPage()
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.play('t', { type: 'text', text: 'first' })
@@ -432,7 +432,7 @@ describe('sessions of a task', () => {
 })
 
 describe('capabilities, models and status', () => {
-  it('report what the agent can do', async () => {
+  it('describe the agent', async () => {
     const { page } = await aPage()
     await page.connect('t', page.config)
     const answer = await page.getCapabilities('t')
@@ -441,7 +441,7 @@ describe('capabilities, models and status', () => {
     expect(await page.setModel('t', 'scripted-small')).toEqual({ success: true })
   })
 
-  it('are those of the agent whose session is active', async () => {
+  it('belong to the agent of the active session', async () => {
     const models = [{ id: 'tiny', name: 'Tiny' }]
     const other = createScriptedAdapter({ id: 'other', name: 'Other', models })
     const adapters = [createScriptedAdapter(), other]

@@ -11,7 +11,7 @@ import {
 } from '@parley/protocol'
 import { type IncomingMessage, IncomingMessages } from '../../transcripts/incoming-messages.ts'
 
-/** A message to a page: a message of the session, or a note that a transcript does not need. */
+/** A message to a page: a message of a transcript, or a note that exists only in this face. */
 export type PageMessage = IncomingMessage | PageNote
 
 export type PageNote = { readonly at: number } & (

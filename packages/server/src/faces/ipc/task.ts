@@ -28,7 +28,7 @@ export type TaskParts = {
   readonly echoPrompts: boolean
 }
 
-/** A session of the task: how far its messages were sent, and the state of its open blocks. */
+/** A session of the task: the cursor up to which its messages were sent, and the state of its open blocks. */
 type Followed = {
   cursor: number
   readonly messages: PageMessages
@@ -197,7 +197,8 @@ export class Task {
   }
 
   /**
-   * Resolves when everything so far was sent to the page. The previous session is left only after this one was found.
+   * Resolves when all messages so far were sent to the page. The previous session remains active until this one is
+   * found.
    */
   async #follow(sessionId: string, followed: Followed, first: readonly SessionEvent[] = []): Promise<void> {
     await this.#parts.host.state(sessionId)

@@ -1,7 +1,9 @@
 import type { SessionOptions } from '@parley/protocol'
 import type { CallOptions, FunctionTool, UnsupportedSetting, Warning } from './specification.ts'
 
-/** The settings of a call that are stored in the session. If an agent refuses one in `wanted`, the error names it. */
+/**
+ * The settings of a call that become settings of the session. If an agent refuses one of `wanted`, the error names it.
+ */
 export type CallSettings = {
   readonly tools: readonly FunctionTool[]
   readonly wanted: Pick<SessionOptions, 'effort' | 'outputSchema'>

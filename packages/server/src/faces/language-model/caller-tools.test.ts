@@ -88,7 +88,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(face.under.connections).toHaveLength(1)
   })
 
-  it('offers other tools from the next turn on', async () => {
+  it('can offer other tools in the next turn', async () => {
     await using face = await modelUnderTest()
     const { tools, words } = lookup(sdk)
     const user = { role: 'user', content: prompted({ type: 'text', text: 'Hello.' }) } as const
@@ -100,7 +100,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(face.under.connections).toHaveLength(2)
   })
 
-  it('resumes the turn when the caller returns a result or a denial itself', async () => {
+  it('resumes the turn when the caller sends a result or a denial in a new call', async () => {
     await using face = await modelUnderTest()
     const user = { role: 'user', content: calling('sage') } as const
     const first = await sdk.generateText({ model: face.model, messages: [user], tools })
@@ -206,7 +206,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
   })
 
-  it('keeps a bounded number of turns waiting', async () => {
+  it('lets only a limited number of turns wait', async () => {
     await using face = await modelUnderTest({ limits: { waiting: 1 } })
     for (const word of ['sage', 'thyme']) {
       await sdk.generateText({ model: face.model, prompt: calling(word), tools })
@@ -237,7 +237,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(words).toEqual(['sage:en'])
   })
 
-  it('refuses tools for an agent that takes none, and tool names that no agent takes', async () => {
+  it('refuses tools for an agent that does not support them, and invalid tool names', async () => {
     const can = capabilities('streaming')
     await using face = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
     const { tools } = lookup(sdk)
@@ -276,7 +276,7 @@ describe('a stream that ends with a call', () => {
     expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
   })
 
-  it('is resumed when its reader left right after the end', async () => {
+  it('is resumed if its reader left only after the end', async () => {
     await using face = await modelUnderTest()
     const toolCallId = await leftAt(face, 'finish')
     const of = { toolCallId, toolName: 'lookup' }

@@ -6,8 +6,8 @@ import type { FunctionTool, ToolOutput } from './specification.ts'
 export type HandOver = (name: string, input: unknown, context: HostToolContext) => Promise<HostToolResult>
 
 /**
- * The caller's tools as host tools of a session. They are marked safe, because passing a call on has no effect by
- * itself: the caller decides whether the call runs and checks its input. Deny rules of the host still apply.
+ * The caller's tools as host tools of a session. They are marked safe, because passing a call to the caller has no
+ * effect: the caller decides whether the call runs, and checks its input. Deny rules of the host still apply.
  */
 export function hostToolsOf(tools: readonly FunctionTool[], handOver: HandOver): HostTool[] {
   return tools.map((tool) => {

@@ -6,9 +6,9 @@ import type { AssistantPart, Content, FilePart, Message, TextPart, ToolOutput } 
 type Statement = readonly unknown[]
 
 /**
- * The fingerprint of a history: each text with its speaker, each tool call with its input, and each result. It does
- * not depend on how the history is split into messages, or on parts that callers drop (thinking, files from the
- * agent, metadata, error texts). `about` is everything else that distinguishes one session from another.
+ * The fingerprint of a history: each text with its speaker, each tool call with its input, and each result. It does not
+ * depend on how the history is split into messages, or on parts that callers drop (thinking, files from the agent,
+ * metadata, error texts). `about` contains all other values that distinguish one session from another.
  */
 export function fingerprintOf(about: unknown, statements: readonly Statement[]): string {
   return hashOf([about, merged(statements)])

@@ -21,7 +21,7 @@ import type { Reply } from './reply.ts'
 import type { RequestHandlers } from './requests.ts'
 import type { CallOptions, Message, Warning } from './specification.ts'
 
-/** How the sessions of a model are created, and who answers their requests. */
+/** The settings of new sessions of a model, and the functions that answer their requests. */
 export type SessionDefaults = RequestHandlers & {
   readonly cwd: string
   readonly mode?: PermissionMode
@@ -59,7 +59,7 @@ type Wanted = {
   readonly settings: CallSettings
   readonly given: Given
   readonly person: string | undefined
-  /** A hash of everything, other than the history, that distinguishes one session from another. */
+  /** A hash of all values, except the history, that distinguish one session from another. */
   readonly about: string
 }
 type Waiting = {
@@ -131,7 +131,8 @@ export class Histories {
   }
 
   /**
-   * If a message follows the results, steers it into the turn that waits for them. Returns false if that is refused.
+   * If a message follows the results, sends it as a steered prompt to the waiting turn. Returns false if that is
+   * refused.
    */
   async #steered({ sessionId }: ModelTurn, { asked }: Given): Promise<boolean> {
     if (asked.type === 'results') return true
@@ -279,8 +280,8 @@ export class Histories {
   }
 
   /**
-   * Removes a turn that has ended. If it is not complete, there is no history that could be continued, so the tools
-   * of its session are released.
+   * Removes a turn that has ended. If it is not complete, its history cannot be continued, so the tools of its session
+   * are released.
    */
   #ended({ sessionId, isComplete }: ModelTurn): void {
     this.#turns.delete(sessionId)

@@ -33,7 +33,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(prompts).toEqual([asked, say('Two.'), say('Three.')].map(({ content }) => content))
   })
 
-  it('continues from the text of a reply without calls, and replays a reply with calls', async () => {
+  it('continues the session if the caller kept only the text of a reply without calls, and replays a reply with calls', async () => {
     await using face = await modelUnderTest()
     const plain = { role: 'user', content: prompted({ type: 'thinking', text: 'Hm.' }, one) } as const
     const { text } = await sdk.generateText({ model: face.model, messages: [plain] })
@@ -95,7 +95,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await face.sessions()).toHaveLength(1)
   })
 
-  it('replays an edited history in a new session, whole and marked', async () => {
+  it('replays an edited history in a new session, complete and marked as history', async () => {
     await using face = await modelUnderTest()
     const { response } = await sdk.generateText({ model: face.model, messages: [asked] })
     const edited = JSON.parse(JSON.stringify(response.messages).replace('Second.', 'Another.'))
@@ -173,7 +173,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect([third.text, third.warnings?.length]).toEqual(['Three.', 1])
   })
 
-  it('remembers a bounded number of sessions, and none in another instance', async () => {
+  it('remembers a limited number of sessions, and those of another instance not at all', async () => {
     await using face = await modelUnderTest({ limits: { sessions: 1 } })
     const [a, b] = [say('A.'), say('B.')]
     const ofA = await sdk.generateText({ model: face.model, messages: [a] })

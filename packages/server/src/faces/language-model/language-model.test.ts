@@ -345,7 +345,7 @@ describe('a stream that has not been read yet', () => {
   })
 })
 
-it('refuses images for an agent that takes none, and leaves no session behind', async () => {
+it('refuses images for an agent that does not accept them, and leaves no session behind', async () => {
   const can = capabilities('streaming')
   await using face = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
   const [, sdk] = sdks[1]
@@ -372,7 +372,7 @@ it('uses the reasoning setting of AI SDK 7 as the effort', async () => {
   expect(warnings).toMatchObject([{ type: 'unsupported', feature: 'reasoning' }])
 })
 
-it('takes a model of the agent by name', async () => {
+it('uses the named model of the agent', async () => {
   await using face = await modelUnderTest()
   const [, sdk] = sdks[1]
   const { response } = await sdk.generateText({
@@ -382,7 +382,7 @@ it('takes a model of the agent by name', async () => {
   expect(response.modelId).toBe('scripted-small')
 })
 
-it('fails when its host closes in mid-turn', async () => {
+it('fails when its host closes in the middle of a turn', async () => {
   await using face = await modelUnderTest()
   const [, sdk] = sdks[1]
   const generating = sdk.generateText({

@@ -86,7 +86,7 @@ export class ModelTurn {
     return this.#turnId
   }
 
-  /** True if the turn completed and the caller has its end or will get it. The history can then be continued. */
+  /** True if the turn completed and the caller has received its end, or will. The history can then be continued. */
   get isComplete(): boolean {
     return this.#end?.outcome === 'completed' && !this.#isLeft
   }
@@ -148,7 +148,7 @@ export class ModelTurn {
     const leave = () => {
       if (step === this.#steps) this.#leave()
     }
-    // Called here and not in the generator: after an abort nobody reads on, so the generator would not run.
+    // Not in the generator: after an abort nobody reads it, so its code would not run.
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave, { once: true })
     return this.#response(signal, leave)
@@ -284,7 +284,7 @@ export class ModelTurn {
     }
   }
 
-  // The two ways to end a response.
+  // The ends of a response: the end of the turn, or a call of the caller's tools.
 
   *#handing(): Generator<StreamPart> {
     yield* this.#translate.close()
@@ -342,7 +342,7 @@ export class ModelTurn {
     }
   }
 
-  // Waiting.
+  // Waiting for outputs and calls.
 
   /** Unsent calls whose preceding events were all read. */
   #due(): CallerCall[] {

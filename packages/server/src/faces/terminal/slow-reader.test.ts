@@ -93,7 +93,7 @@ it('drops a reader that stops reading, while another one reads everything the pr
   })
 })
 
-it('does not let its only reader keep a program paused for ever', async () => {
+it('drops its only reader if that reader would keep the program paused for ever', async () => {
   const { terminals, connect } = await open(flood, { fullBytes: 128 * kib, pausedMs: 200 })
   const slow = await connect()
   slow.begin()

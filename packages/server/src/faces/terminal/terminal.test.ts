@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { type Parley, startParley } from '../../cli/start.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
 
-/** Real shells behind the real server. */
+/** Tests terminals with real shells and the real server. */
 
 const place = folderForFile()
 const token = 'a-token-for-terminals'
@@ -130,7 +130,7 @@ describe('a terminal', () => {
     await expect.poll(() => isAlive(pid)).toBe(false)
   })
 
-  it('may be resized and typed into while it ends', async () => {
+  it('can be resized and can receive input while it ends', async () => {
     const world = await start()
     for (let round = 0; round < 20; round++) {
       const watcher = new Watcher(await opened(world))

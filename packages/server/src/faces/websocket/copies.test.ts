@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { testToken, type WebSocketUnderTest, websocketUnderTest } from './websocket-under-test.ts'
 
-/** These tests count the cost of a delta without a clock: frames per reader, serialisations, copies of its bytes. */
+/** Measures the cost of a delta without a clock: counts frames per reader, serialisations, and copies of its bytes. */
 
 const flood = { type: 'flood' as const, deltas: 600, size: 40, blocks: 6 }
 const readers = 5
@@ -83,7 +83,7 @@ describe(`${flood.deltas} deltas for ${readers} readers`, () => {
   })
 })
 
-/** `begun` resolves when the reader has caught up, `text` with all text received up to `words`. */
+/** `begun` resolves when the reader has caught up. `text` resolves with all text up to the first `words`. */
 function readUntil({ body }: Response, words: string): { begun: Promise<void>; text: Promise<string> } {
   const begun = Promise.withResolvers<void>()
   const read = async () => {

@@ -17,7 +17,7 @@ export function createWebSocketFace(options: {
   version: string
   limits?: Partial<OutboxLimits>
   answerHeaders?: AnswerHeaders
-  /** Called when a page of a person becomes visible, repeats that it is, or no longer is. `page` names the socket. */
+  /** Called with each report of a page whether it is visible. `page` identifies its socket. */
   onPresence?: (page: string, personId: string, visible: boolean) => void
   /** How long a peer may take to answer a ping before it counts as gone. */
   heartbeatMs?: number
@@ -68,7 +68,7 @@ export function createWebSocketFace(options: {
         websocket.once('close', () => peers.delete(peer))
       })
     },
-    /** Tells the other clients of the person that a device was signed in. */
+    /** Notifies the clients of the person that a device was signed in. */
     announce({ deviceId, name, personId }: Device): void {
       const frame: ServerFrame = { type: 'device-added', device: { deviceId, name } }
       const bytes = encodeFrames([JSON.stringify(frame)])

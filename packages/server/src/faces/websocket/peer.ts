@@ -29,7 +29,7 @@ export type PeerOptions = {
   /** True if the client is another node: its frames may name an actor. */
   readonly isNode: boolean
   readonly personId: string
-  /** Whether the client may learn of a change of the session list. */
+  /** Whether a change of the session list is sent to the client. */
   readonly sees: (change: SessionChange) => boolean
   readonly logger: Logger
   readonly version: string
@@ -38,7 +38,7 @@ export type PeerOptions = {
   readonly maxFrameBytes: number
   /** Frames are ignored if this returns false. */
   readonly mayAct: () => boolean
-  /** Called when the page at the other end says whether it is visible. */
+  /** Called when the page at the other end reports whether it is visible. */
   readonly present: (page: string, visible: boolean) => void
 }
 
@@ -46,7 +46,9 @@ type Following = { cursor: number; readonly leaving: AbortController }
 
 const maxCommandsUnderWay = 256
 const evictedLingerMs = 30_000
-/** A page that says more often that it is visible is not heard: each time may be a write to the database. */
+/**
+ * The minimum time between two reports of visibility, because each may be a write to the database. Others are ignored.
+ */
 const presenceEveryMs = 1_000
 
 /**
@@ -62,7 +64,7 @@ export class Peer {
   readonly #lines = new Map<string, Promise<void>>()
   #commandsUnderWay = 0
   #greeted = false
-  /** Names the page while it is visible. */
+  /** The id of the page while it is visible. */
   #visiblePage: string | undefined
   #presentAt = Number.NEGATIVE_INFINITY
   #alive = true

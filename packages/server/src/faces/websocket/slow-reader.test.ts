@@ -71,7 +71,7 @@ describe('a reader that stops reading', () => {
     expect(fold(session, epoch, fast.frames)).toEqual(folded)
   })
 
-  it('during a replay slows only itself, and then gets all of it', async () => {
+  it('during a replay slows only itself, and later gets the whole replay', async () => {
     const session = await server.create()
     await server.play(session, flood)
     const head = (await server.host.state(session)).seq

@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../stores/sqlite.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
 import { testToken, websocketUnderTest } from './websocket-under-test.ts'
 
-/** With one damaged row in the database, every face reads the other rows and reports what is missing. */
+/** Tests one damaged row in the database: every face reads the other rows and reports the missing event. */
 
 const folder = folderForFile()
 const whole = join(folder, 'whole.sqlite')

@@ -318,7 +318,7 @@ export class RawClient {
     )
   }
 
-  /** The first frame from an index on, already received or yet to come, for which the condition holds. */
+  /** The first frame from an index on that satisfies the condition, already received or yet to come. */
   async until(holds: (frame: ServerFrame) => boolean, from = 0): Promise<ServerFrame> {
     const deadline = AbortSignal.timeout(patienceMs)
     for (let at = from; ; at++) {

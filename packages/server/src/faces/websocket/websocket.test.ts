@@ -431,7 +431,7 @@ describe('command', () => {
     ['text and parts', { type: 'prompt.submit', text: 'a', parts: [{ type: 'text', text: 'a' }] }],
     ['a field that does not exist', { type: 'turn.cancel', force: true }],
     ['a decision that does not exist', { type: 'permission.decide', requestId: 'r', decision: 'maybe' }],
-  ])('with %s has a receipt that says what is wrong', async (_, command) => {
+  ])('with %s has a receipt with the error', async (_, command) => {
     const session = await server.create()
     const client = await connect()
     const commandId = id()
@@ -591,7 +591,7 @@ describe('session-changed', () => {
     expect(silent.of('session-changed')).toEqual([])
   })
 
-  it('shows what a list shows: working, waiting with a count, idle', async () => {
+  it('contains the status as the session list shows it: working, waiting with a count, idle', async () => {
     const session = await server.create()
     const client = await connect()
     await client.hello()
@@ -837,8 +837,8 @@ function streamed(client: RawClient, blockId: string) {
 }
 
 /**
- * Expects that each delta starts where the last one ended, the first at 0, that all come before the event, and that
- * together they are the block.
+ * Expects that each delta starts where the previous one ended, that the first starts at 0, that all come before the
+ * event of the block, and that together they equal the text of the block.
  */
 function expectWhole(client: RawClient, blockId: string, text: string): void {
   const pieces = streamed(client, blockId)

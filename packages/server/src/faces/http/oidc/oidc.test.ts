@@ -44,7 +44,7 @@ const publicKey = () => deviceUnderTest(server).publicKey
 const finish = ({ state, secret }: Started, answer: string, more: object = {}) =>
   open('/api/oidc/sign-ins', { state, secret, answer, publicKey: publicKey(), ...more })
 
-/** The whole way of a browser: start, sign in at the provider, finish. */
+/** All steps of a browser: it starts the sign-in, signs in at the provider, and finishes. */
 async function signIn(code?: string, more?: object): Promise<Answer> {
   const started = await start(code)
   return finish(started, await provider.signIn(started.url), more)
@@ -58,7 +58,7 @@ async function invitation(role = 'member'): Promise<string> {
 const people = async () => (await server.ask('/api/people')).body.people as Record<string, unknown>[]
 
 describe('an account of the provider', () => {
-  it('becomes a person with an invitation, once, and then signs in without one', async () => {
+  it('creates a person with an invitation, once, and later signs in without one', async () => {
     const code = await invitation()
     const first = await signIn(code)
     expect([first.status, first.body.scopes]).toEqual([201, ['read', 'prompt']])
@@ -70,7 +70,7 @@ describe('an account of the provider', () => {
     expect(name).toBe(provider.account.name)
   })
 
-  it('is refused without an invitation, and with the e-mail address of a person who has another account', async () => {
+  it('is refused without an invitation, even if it has the e-mail address of a person with another account', async () => {
     await signIn(await invitation('admin'))
     const before = (await people()).length
     provider.account = { ...provider.account, sub: 'thief' }
@@ -175,7 +175,7 @@ describe('a sign-in', () => {
     expect((await signIn(code)).status).toBe(201)
   })
 
-  it('is named in the public description of the ways to sign in', async () => {
+  it('is listed in the public description of the sign-in methods', async () => {
     const { body } = await server.ask('/api/sign-in', { token: false })
     expect(body).toEqual({ oidc: { name: 'Example' } })
   })
@@ -206,7 +206,7 @@ it('a server without a provider refuses the routes of OpenID', async () => {
   }
 })
 
-it('a provider that does not answer is reported, and asked again by the next attempt', async () => {
+it('a provider that does not answer is reported, and the next attempt asks it again', async () => {
   const gone = await ProviderUnderTest.start()
   const { issuer, clientId } = gone
   await gone[Symbol.asyncDispose]()

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 
-/** How the provider's next answers differ from correct ones. */
+/** The faults of the provider's next answers. */
 export type Fault = {
   /** Claims that replace those of the ID token; undefined removes one. */
   readonly claims?: Record<string, unknown>
@@ -50,7 +50,7 @@ export class ProviderUnderTest implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Signs the account in, as its browser does: opens the address and returns the query of the redirect. */
+  /** Signs the account in as a browser would: opens the address and returns the query of the redirect. */
   async signIn(url: string): Promise<string> {
     const answer = await fetch(url, { redirect: 'manual' })
     return new URL(answer.headers.get('location') ?? '').search.slice(1)

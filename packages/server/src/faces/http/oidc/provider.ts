@@ -19,7 +19,9 @@ export type OidcProvider = {
   newChecks(): OidcChecks
   /** The address where the provider asks the person to sign in. */
   address(redirectUri: string, request: OidcChecks & { readonly state: string }): Promise<string>
-  /** The account of the answer. Rejects with ParleyError `unauthorized` if the answer is not valid. */
+  /**
+   * The account that the provider's answer names. Rejects with ParleyError `unauthorized` if the answer is not valid.
+   */
   account(answer: URL, request: OidcChecks & { readonly state: string }): Promise<OidcAccount>
 }
 

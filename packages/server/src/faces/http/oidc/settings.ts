@@ -1,4 +1,4 @@
-/** The client of an OpenID provider that this server is. */
+/** The settings with which this server is a client of an OpenID provider. */
 export type OidcSettings = {
   /** The URL of the provider, whose metadata is at `/.well-known/openid-configuration`. */
   readonly issuer: string

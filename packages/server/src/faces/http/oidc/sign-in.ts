@@ -70,8 +70,8 @@ export function createOidcSignIn(parts: AppParts, oidc: OidcSettings): OidcSignI
 }
 
 /**
- * The rights of the new browser. An account that is not known yet needs a code: of an invitation, which creates its
- * person, or of a one-time link, whose person then has the account.
+ * The rights of the new browser. An unknown account needs a code. The code of an invitation creates a person with the
+ * account; the code of a one-time link adds the account to the person of the link.
  */
 async function grantFor(
   { authentication }: AppParts,
@@ -101,8 +101,8 @@ async function grantFor(
 }
 
 /**
- * Throws ParleyError `forbidden` for a link that gives less than everything its person may do. The account would sign in
- * with all rights of the person, later and for ever.
+ * Throws ParleyError `forbidden` for a link that does not give all rights of its person, because later sign-ins with
+ * the account would get all of them.
  */
 function expectWhole({ scopes, limits, expiresAt }: DeviceGrant): void {
   if (allScopes.every((scope) => scopes.includes(scope)) && !limits && expiresAt === undefined) return

@@ -34,7 +34,7 @@ import { type App, type AppParts, clientOf, mount, type RequestContext } from '.
 import type { OidcSignIn } from '../oidc/sign-in.ts'
 import { rightsIn } from './people.ts'
 
-/** The most failures from one address: of signing in, and stricter, of typing a pairing code. */
+/** The maximum number of failed attempts from one address, lower for pairing codes than for other sign-ins. */
 const limits = {
   failures: { max: 300, perMs: 60_000 },
   codes: { max: 20, perMs: 60_000 },
@@ -46,7 +46,7 @@ type LimitedWork = <Reply>(
   limit?: keyof typeof limits,
 ) => Promise<Reply>
 
-/** Returns a function that does work, unless too much work for the same address has failed. */
+/** Returns a function that performs an attempt, unless too many attempts from the same address have failed. */
 function createAttemptLimits(parts: AppParts): LimitedWork {
   const now = () => performance.now()
   const counters = {
@@ -154,7 +154,7 @@ function mountSignIn(app: App, parts: AppParts, limited: LimitedWork): void {
   })
 }
 
-/** The URL in a link: the public one, or else that of the page which asked, because a browser has reached it. */
+/** The URL in a link: the public URL, or else the URL of the requesting page, because a browser has reached it. */
 function urlFor({ address, authentication }: AppParts, { env }: RequestContext): string {
   const page = address.isPublic() ? undefined : authentication.source.pageOrigin(env.incoming)
   return page ?? address.url
@@ -162,7 +162,7 @@ function urlFor({ address, authentication }: AppParts, { env }: RequestContext):
 
 /**
  * A code for another browser of the caller, with the same rights. Only a browser may create one, or a caller with the
- * scope admin: a token that expires must not leave a browser behind that does not.
+ * scope admin: an expiring token must not create a browser that does not expire.
  */
 function codeOf(authentication: Authentication, caller: Caller): SignInCode {
   const { kind, principal } = caller
@@ -172,12 +172,12 @@ function codeOf(authentication: Authentication, caller: Caller): SignInCode {
   if (kind !== 'device') expectScopes(principal, ['admin'])
   const grant = kind === 'device' && authentication.devices().grantOf(principal.id)
   if (grant) return { caller, grant }
-  // Without this, a server that never printed a link could get no browser that decides.
+  // Otherwise no browser could ever decide on a server that has printed no link.
   if (principal.id === machineId && authentication.devices().isFirst) return machineCode(authentication)
   return { caller, grant: { personId: person.id, scopes: [...scopes], ...defined({ limits, expiresAt }) } }
 }
 
-/** What a pairing code of the caller gives: at most the rights of the caller. */
+/** The rights that a pairing code of the caller gives: at most those of the caller. */
 async function pairingOf(own: SignInCode, body: NewPairing, host: Host): Promise<SignInCode> {
   const { scopes, limits, expiresAt } = await rightsIn(host, {
     ...body,
@@ -188,13 +188,14 @@ async function pairingOf(own: SignInCode, body: NewPairing, host: Host): Promise
     scopes,
     ...defined({ limits: limits ?? own.grant.limits, expiresAt: expiresAt ?? own.grant.expiresAt }),
   }
-  // The grant of a device may have scopes that the role of its person does not permit. They are copied, but not chosen.
+  // A device may have scopes that the role of its person does not permit. They are copied by default, but cannot be
+  // requested.
   const held = body.scopes ? [...own.caller.principal.scopes] : own.grant.scopes
   expectGrantable(grant, { ...own.grant, scopes: held })
   return { ...own, grant, ...defined({ name: body.name }) }
 }
 
-/** What a sign-in code permits. Undefined if the code is unknown, used or expired. `letters`: a pairing code. */
+/** The rights of a sign-in code; undefined if it is unknown, used or expired. `letters` are those of a pairing code. */
 async function signInOf(
   { codes, pairings, people }: Authentication,
   { code, person }: NewDevice,

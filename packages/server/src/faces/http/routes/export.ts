@@ -48,7 +48,7 @@ async function send(
   return RESPONSE_ALREADY_SENT
 }
 
-/** What a verifier of an export needs: the keys of this server, and those of the browsers that signed answers. */
+/** The proof of an export: the public keys of this server, and those of the browsers that signed answers. */
 function proofOf({ host, authentication }: AppParts): ProofOf {
   return async (sessionId, deviceKeyIds) => ({
     type: 'parley.proof',

@@ -69,7 +69,7 @@ function mountTokens(app: App, parts: AppParts): void {
     const caller = context.get('caller')
     if (caller.kind === 'embedded')
       throw new ParleyError('not_supported', 'The server that embeds Parley authenticates its users.')
-    // A token that expires must not leave another one behind that does not.
+    // An expiring token must not create a token that does not expire.
     if (caller.kind !== 'device') expectScopes(caller.principal, ['admin'])
     const rights = await rightsIn(host, body)
     expectGrantable(rights, rightsOf(caller.principal))
@@ -84,7 +84,7 @@ function mountTokens(app: App, parts: AppParts): void {
   })
 }
 
-/** The rights that a body asks for, with the real paths of its folders. */
+/** The rights in a body, with the real paths of their folders. */
 export async function rightsIn(
   host: Host,
   { scopes, limits, lifetimeMs }: Pick<NewToken, 'scopes' | 'limits' | 'lifetimeMs'>,

@@ -12,7 +12,7 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   }
   mount(app, parts, routes.findFolders, async ({ query, context, host }) => {
     const { limits } = context.get('caller').principal
-    // Who may use only certain sessions can create none, and needs no other folder.
+    // A caller that may use only certain sessions cannot create sessions, so it needs no other folders.
     if (limits?.sessions) return { folders: [] }
     if (!limits?.folders) return { folders: await workspace.findFolders(query.q, query.limit) }
     const found = await workspace.findFolders(query.q, manyFolders)

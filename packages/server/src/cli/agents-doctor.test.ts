@@ -45,7 +45,7 @@ describe('parley agents doctor', () => {
     return { exitCode, out: said.out }
   }
 
-  it('reports an agent that is not installed, and what to type', async () => {
+  it('reports an agent that is not installed, with the command that installs it', async () => {
     const { exitCode, out } = await examine({ probe: async () => ({ found: false }) })
     expect([exitCode, out]).toEqual([
       1,
@@ -151,7 +151,7 @@ describe('the program', () => {
     expect(existsSync(home.dataDir)).toBe(false)
   })
 
-  it('starts the real Claude Code, sends it a prompt, and reports what its model answers', async () => {
+  it('starts the real Claude Code, sends it a prompt, and reports the answer of its model', async () => {
     await using home = createHome()
     await using agents = await AgentHome.open()
     const env = agents.env('claude')

@@ -93,7 +93,7 @@ describe('a key of an agent', () => {
     expect(stderr).not.toContain(secret)
   })
 
-  it('cannot be any other variable', async () => {
+  it('cannot be a variable that is not a key', async () => {
     await client.call('addAgent', { body: own })
     const refused = [
       ['claude', 'PATH'],

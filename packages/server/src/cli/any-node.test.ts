@@ -94,7 +94,7 @@ async function prompt(text: string): Promise<void> {
   await vi.waitUntil(isDone, 30_000)
 }
 
-/** For each route that reads, the call that is made after the session was used. */
+/** For each route that reads, the call that a test makes after the session was used. */
 const reads: Partial<Record<RouteName, Call>> = {
   listSessions: { query: { q: 'renamed' } },
   getSession: { params },
@@ -144,7 +144,7 @@ it('every change is accepted by any node, and every node then gives the same ans
   expect(await reply('listTerminals', { params })).toEqual({ terminals: [] })
 })
 
-it('the table above has every route that reads data shared by all nodes', () => {
+it('the table `reads` contains every route that reads data shared by all nodes', () => {
   const shared = (Object.keys(routes) as RouteName[]).filter(
     (name) => routes[name].method === 'GET' && ['any', 'place', 'owner'].includes(whereServed[name]),
   )
@@ -217,7 +217,7 @@ it('only a node gets a proof of the token for its challenge', async () => {
   await reply('removeTerminal', { params: { id: terminalId } })
 })
 
-it('a session without an owner is changed by a node at its place, whichever node is asked', async () => {
+it('a session without an owner is changed by a node at its place, even if another node gets the request', async () => {
   const [made] = nodes
   const { id } = await reply<SessionState>('createSession', { body: { agent: 'scripted', cwd }, node: made })
   for (const [index, node] of nodes.entries()) {
@@ -235,7 +235,7 @@ async function ownersOf(sessionId: string): Promise<number> {
   return owned.length
 }
 
-it('a session that is deleted on one node is gone on all, with its terminals', async () => {
+it('a session that is deleted on one node is deleted on all nodes, with its terminals', async () => {
   for (const node of nodes) await reply('openTerminal', { params, body: { cols: 80, rows: 24 }, node })
   const { terminals } = await reply<{ terminals: Terminal[] }>('listTerminals', { params })
   await reply('deleteSession', { params, node: nodes[2] })

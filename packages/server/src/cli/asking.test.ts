@@ -121,7 +121,7 @@ describe('a person at the terminal', () => {
     expect(stdout).toContain('Off we go.')
   })
 
-  it('is not asked any longer when another client has answered', async () => {
+  it('is no longer asked when another client has answered', async () => {
     await using home = createHome()
     const { url, headers, running } = await askedAtServer(home)
     const { requests } = (await (await fetch(`${url}/api/permissions`, { headers })).json()) as {
@@ -142,7 +142,7 @@ describe('a person at the terminal', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('is told when a rule forbids what they allow, and asked again', async () => {
+  it('gets an error when a rule forbids the call that they allowed, and is asked again', async () => {
     await using home = createHome()
     const { url, headers, running } = await askedAtServer(home)
     const body = JSON.stringify({ tool: '*', match: { command: '*' }, decision: 'deny', scope: 'always' })
@@ -185,7 +185,7 @@ describe('parley attach', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('says how to detach and how to stop a turn, and Ctrl-C does not stop the turn', async () => {
+  it('explains how to detach and how to stop a turn, and Ctrl-C does not stop the turn', async () => {
     await using home = createHome()
     await home.serve()
     const first = home.start(['run', 'demo', 'hang'])
@@ -220,7 +220,7 @@ describe('parley attach', () => {
     expect(await leaveAfter('show a permission', choose, '\u0003')).toContain('Waiting for you: permission')
   })
 
-  it('puts a half-typed prompt aside while a request is shown', async () => {
+  it('hides a half-typed prompt while a request is shown', async () => {
     await using home = createHome()
     await home.serve()
     await home.run(['run', 'demo', 'think'])

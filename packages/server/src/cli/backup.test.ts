@@ -69,7 +69,7 @@ it('a backup of a running server is restored elsewhere with every session, and r
   })
 })
 
-it('a backup without a server contains what the WAL has', async () => {
+it('a backup that is made without a server includes the content of the WAL', async () => {
   const home = homeForTest()
   const served = await home.serve()
   const id = await turn(home, 'help')
@@ -128,7 +128,7 @@ it('backup refuses an existing file and a folder without sessions, and leaves no
   expect(readdirSync(home.dataDir).filter((name) => name.includes('snapshot'))).toEqual([])
 })
 
-it('a restore brings back neither an invitation nor a role that was taken since the backup', async () => {
+it('a restore brings back no invitation, and no role that was withdrawn since the backup', async () => {
   const home = homeForTest()
   const served = await home.serve()
   await turn(home, 'help')
@@ -153,7 +153,7 @@ it('a restore brings back neither an invitation nor a role that was taken since 
   expect(people.map(({ role }) => role)).toEqual(['admin', 'viewer'])
 })
 
-it('what was revoked after the backup stays revoked, and the current token is kept', async () => {
+it('access that was revoked after the backup stays revoked, and the current token is kept', async () => {
   const home = homeForTest()
   const served = await home.serve()
   await turn(home, 'help')
@@ -191,7 +191,7 @@ it('a damaged database is replaced, and kept beside the restored one', async () 
   expect(JSON.parse((await home.run(['show', id, '--json'])).stdout)).toMatchObject({ id })
 })
 
-it('an admin can ask a server for a copy, but gets none of its content, and names no path', async () => {
+it('an administrator can make a server copy its database, but gets no content and cannot choose the path', async () => {
   const home = homeForTest()
   const { url, token } = await home.serve()
   await turn(home, 'help')
@@ -219,7 +219,7 @@ it('an admin can ask a server for a copy, but gets none of its content, and name
   expect(existsSync(join(home.dataDir, 'parley.sqlite.snapshot-fedcba9876543210'))).toBe(false)
 })
 
-it('the copy of a server that records meanwhile is complete and undamaged', async () => {
+it('a copy that is made while the server records events is complete and undamaged', async () => {
   const home = homeForTest()
   const { url, token } = await home.serve()
   using client = createClient({ url, token })

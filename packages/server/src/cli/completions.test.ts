@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { folderForFile } from '../testing/temporary-folder.ts'
 import { createHome } from './program-under-test.ts'
 
-/** The scripts run in the real shells; for zsh, `compadd` is replaced by a function that prints what is offered. */
+/** Runs the scripts in the real shells. For zsh, a function replaces `compadd` and prints the candidates. */
 
 const main = new URL('../../bin/parley.js', import.meta.url).pathname
 const bin = folderForFile()
@@ -50,7 +50,7 @@ it('fish reads the script without an error', () => {
 })
 
 describe.each(shells)('completions in %s', (shell) => {
-  it('offer commands, subcommands, options and the words that a place accepts', () => {
+  it('offer commands, subcommands, options, and the words that an argument accepts', () => {
     expect(complete(shell, ['sess'])).toEqual(['sessions'])
     expect(complete(shell, ['rules', 'a'])).toEqual(['add'])
     expect(complete(shell, ['run', 'demo', '--on'])).toEqual(['--on-permission'])
@@ -61,7 +61,7 @@ describe.each(shells)('completions in %s', (shell) => {
     expect(complete(shell, ['service', 'un'])).toEqual(['uninstall'])
   })
 
-  it('offer sessions and agents of the running server, and nothing without one', async () => {
+  it('offer sessions and agents of the running server, and none without a server', async () => {
     await using home = createHome()
     expect(complete(shell, ['show', ''], home.folder)).toEqual([])
     const { url, token } = await home.serve()
@@ -84,7 +84,7 @@ describe.each(shells)('completions in %s', (shell) => {
   })
 })
 
-it('the values that a script asks for are tab-separated, with control characters made visible', async () => {
+it('the values for a script are tab-separated, with control characters made visible', async () => {
   await using home = createHome()
   const { url, token } = await home.serve()
   using client = createClient({ url, token })
@@ -97,7 +97,7 @@ it('the values that a script asks for are tab-separated, with control characters
   expect(stdout).not.toContain('\u001b')
 })
 
-it('completions are for three shells, and the former name of the command still works', async () => {
+it('completions exist for three shells, and the former name of the command still works', async () => {
   await using home = createHome()
   expect(await home.run(['completions', 'tcsh'])).toMatchObject({
     exitCode: 2,

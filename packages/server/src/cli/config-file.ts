@@ -85,7 +85,7 @@ const age = z
   .regex(/^[1-9]\d{0,4}[hd]$/, 'must be a number of hours or days, such as 12h or 30d')
   .optional()
 
-/** After which time without use a session is archived, and deleted. */
+/** The times without use after which a session is archived and deleted. */
 const retention = { archiveAfter: age, deleteAfter: age }
 
 /** The keys of `config.json` in the data folder. An unknown key is refused, and the error names it. */

@@ -25,7 +25,7 @@ const refusal = (work: () => unknown): ParleyError => {
 }
 
 describe('a setting', () => {
-  it('has its default if it is not set', () => {
+  it('has its default value if it is not set', () => {
     expect(resolved()).toEqual({
       dataDir: '/home/ada/.parley',
       host: '127.0.0.1',
@@ -103,7 +103,7 @@ describe('a setting', () => {
     expect(read).toEqual(['/somewhere/here/config.json', '/there/config.json'])
   })
 
-  it('is not set by an empty variable', () => {
+  it('is not changed by an empty variable', () => {
     expect(resolved({ env: { PARLEY_PORT: '', PARLEY_TOKEN: '', PARLEY_DATA_DIR: '' } })).toEqual(resolved())
   })
 })

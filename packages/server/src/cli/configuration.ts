@@ -36,7 +36,7 @@ export type Configuration = ReachSettings & {
   readonly logLevel?: LogLevel
   /** The PostgreSQL database that makes this server a node. It may contain a password. Without it, SQLite is used. */
   readonly databaseUrl?: string
-  /** Where other nodes reach this server. By default, the address on which it listens. */
+  /** The URL at which other nodes reach this server. By default, the address on which it listens. */
   readonly nodeUrl?: string
   readonly place?: string
   readonly decideFrom?: DecideFrom
@@ -50,7 +50,7 @@ export type Configuration = ReachSettings & {
   readonly retention?: RetentionTimes
 }
 
-/** For how long sessions are kept without use, in milliseconds. */
+/** The times without use, in milliseconds, after which sessions are archived and deleted. */
 export type RetentionTimes = { readonly archiveAfter?: number; readonly deleteAfter?: number }
 
 export type ConfigurationSources = {
@@ -60,7 +60,7 @@ export type ConfigurationSources = {
   /** The base of relative paths. */
   readonly cwd: string
   readonly readConfig: (file: string) => ConfigFile
-  /** Reads a file that contains the token. `from` says for an error who named the file. */
+  /** Reads a file that contains the token. `from` names the setting with the path, for error messages. */
   readonly readToken: (file: string, from: string) => string
 }
 
@@ -138,7 +138,7 @@ function retentionOf({ archiveAfter, deleteAfter }: ConfigFile['retention'] = {}
 
 const ageOf = (age: string | undefined) => (age === undefined ? undefined : parseAge(age, 'An age'))
 
-/** The settings for who may do what. */
+/** The settings of access. */
 function accessSettings(
   { flags, env }: Pick<ConfigurationSources, 'flags' | 'env'>,
   { config, file, dataDir }: { config: ConfigFile; file: string; dataDir: string },
@@ -170,7 +170,7 @@ export function databaseFile(dataDir: string): string {
   return join(dataDir, 'parley.sqlite')
 }
 
-/** The file that contains the database URL of a node, without the password. */
+/** The path of the file with the database URL of a node, without the password. */
 export function nodeFile(dataDir: string): string {
   return join(dataDir, 'node')
 }

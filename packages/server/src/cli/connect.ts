@@ -40,9 +40,9 @@ const followMs = 10_000
 const lingerMs = 2_000
 
 /**
- * Uses the running server if one answers, else starts one. With a PostgreSQL database no server is started, because
- * it would be a node that ends with the command. If two commands start at once, the one that finds the folder locked
- * looks for the server of the other.
+ * Uses the running server if one answers, else starts one. With a PostgreSQL database no server is started: it would be
+ * a node that ends with the command. If two commands start at once, the one that finds the folder locked looks for the
+ * server of the other.
  */
 export async function connect(configuration: Configuration, context: Context): Promise<Connected> {
   const deadline = performance.now() + lockedMs
@@ -124,7 +124,7 @@ export async function findServer(
   }
 }
 
-/** A named token without the scope `read` reaches the server, too: each operation is checked by itself. */
+/** Ignores `forbidden`: a token without the scope `read` may have the scope that the command needs. */
 function unlessForbidden(thrown: unknown): void {
   if (!hasCode(thrown, 'forbidden')) throw thrown
 }
@@ -221,7 +221,7 @@ async function othersDone(
     const unused = others.filter((session) => session.status === 'idle' && isNew(session) && session.seq <= 1)
     const used = [...(parley.followers() > 0 ? busy : busy.filter(isNew)), ...unused]
     if (used.length === 0) {
-      // A command whose turn has just ended may not have read its end yet. It disconnects when it has.
+      // A command may not have read the end of its turn yet. It disconnects when it has.
       const isRead = parley.followers() === 0 || [...createdAt.keys()].every((id) => ours.has(id))
       leaveAt ??= performance.now() + lingerMs
       if (isRead || performance.now() > leaveAt) return

@@ -38,7 +38,7 @@ it('a copy of a data folder does not reach the server of the original', async ()
   expect(health).not.toContain(home.folder)
 })
 
-it('a data folder that is moved while its server runs still belongs to that server', async () => {
+it('commands find the running server of a data folder that was moved', async () => {
   await using home = createHome()
   const { id, status } = await served(home, home.dataDir)
   const moved = join(home.folder, 'moved')

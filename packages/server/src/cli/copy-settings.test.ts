@@ -11,7 +11,7 @@ const token = (folders: readonly object[]): AccessRecord => ({
 const only = (access: AccessRecord): StoreSettings =>
   ({ rules: [], folders: [], environments: [], access: [access], targets: [] }) as StoreSettings
 
-it('limits to folders get the place of the machine in a database with places, and lose it again', () => {
+it('limits to folders get the place of the machine in a database with places, and lose it when they are copied back', () => {
   const plain = only(token([{ folder: '/srv' }]))
   const placed = settingsAt('machine:desk', plain)
   expect(placed.access).toEqual([token([{ folder: '/srv', place: 'machine:desk' }])])

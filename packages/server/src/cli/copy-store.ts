@@ -5,7 +5,7 @@ import { newPushKey } from '../alerts/web-push.ts'
 import { readEvents } from '../core/index.ts'
 import type { TransferStore } from '../stores/transfer.ts'
 
-/** This file copies everything from one store into another, and compares them. Repeating a copy has no effect. */
+/** Copies all data from one store into another, and compares both stores. A repeated copy has no effect. */
 
 export type CopyParts = {
   readonly source: TransferStore
@@ -21,7 +21,7 @@ export type CopyCounts = { sessions: number; events: number; receipts: number }
 /** How many rows are held in memory at once. */
 const pageSize = 100
 const ledgerPage = 1000
-/** More drafts than a server can have queued when it ends. */
+/** More than the number of drafts that can be queued when a server ends. */
 const maxQueued = 1_000_000
 /** The bytes of events that are written at once, unless a single event is larger. */
 const batchBytes = 4 * 1024 * 1024
@@ -290,7 +290,7 @@ async function copySettings(target: TransferStore, settings: StoreSettings): Pro
   for (const one of settings.targets) await target.putTarget(one)
 }
 
-/** The subscriptions of browsers are valid only with the key with which they were made. */
+/** Copies the key of pushes, because subscriptions of browsers are valid only with the key of their creation. */
 async function copyPushKey(source: TransferStore, target: TransferStore): Promise<void> {
   if ((await source.targets()).length === 0) return
   const key = await source.pushKey(newPushKey)

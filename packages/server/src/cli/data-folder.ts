@@ -54,8 +54,8 @@ function makeFolder(folder: string): void {
 }
 
 /**
- * The files of a restored backup, once they are complete. The folder gets this name when a restore can no longer be
- * undone; what is in it replaces what is in the data folder.
+ * The folder with the complete files of a backup. It gets this name at the point of no return of a restore. Its files
+ * then replace those of the data folder.
  */
 export function readyFolder(dataDir: string): string {
   return join(dataDir, 'restore.ready')
@@ -69,7 +69,7 @@ export function finishRestore(dataDir: string): void {
     for (const name of readdirSync(ready)) renameSync(join(ready, name), join(dataDir, name))
     rmdirSync(ready)
   } catch (thrown) {
-    // Another process was faster.
+    // Another process has already moved the file.
     if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw cannotWrite(dataDir, thrown)
     if (existsSync(ready)) finishRestore(dataDir)
   }

@@ -33,7 +33,7 @@ it('doctor checks git, npm, the disk, the sizes and the clock', async () => {
   expect(check('service')).toMatchObject({ result: 'info' })
 })
 
-it('doctor warns if git is missing or too old, and says what follows', async () => {
+it('doctor warns if git is missing or too old, and names the consequence', async () => {
   const { home, doctor } = homeForTest()
   const bin = join(home.folder, 'bin')
   mkdirSync(bin)

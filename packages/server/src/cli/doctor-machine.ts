@@ -85,7 +85,9 @@ function folderBytes(folder: string): number {
   )
 }
 
-/** The clock of the machine, compared with what it wrote itself. On PostgreSQL, it is also compared with the database. */
+/**
+ * Checks that the clock is not earlier than the last change of the database. doctor-nodes.ts checks that of PostgreSQL.
+ */
 export function clockCheck(dataDir: string, now: number): Check {
   const name = 'clock'
   const shown = new Date(now).toISOString()

@@ -11,7 +11,7 @@ const postgres = await PostgresServer.forFile()
 const named = (checks: readonly Check[], name: string) => checks.find((check) => check.name === name)
 
 describe('the checks of a database', () => {
-  it('pass on an empty database, which they leave empty, and on one in use', async () => {
+  it('pass on an empty database without changing it, and on a database in use', async () => {
     const url = await postgres.database()
     const empty = await databaseChecks(url)
     expect(empty.map(({ name, result }) => [name, result])).toEqual([
@@ -162,12 +162,12 @@ describe('the checks of nodes', () => {
     })
   })
 
-  it('say that the token differs', () => {
+  it('report that the token differs', () => {
     const checks = nodeChecks({ nodes: [node(1), node(2, { reachable: false, problem: 'other-token' })] })
     expect(named(checks, 'other node')?.text).toContain('the same PARLEY_TOKEN')
   })
 
-  it('fail if another node does not reach this one, or a third', () => {
+  it('fail if another node does not reach this one, or does not reach a third node', () => {
     const cannot = (id: number) => ({ cannotReach: [{ id, problem: 'unreachable' as const }] })
     expect(nodeChecks({ nodes: [node(1), node(2, cannot(1))] }).at(-1)).toMatchObject({
       result: 'fail',

@@ -16,7 +16,7 @@ function homeForTest() {
   return home
 }
 
-it('doctor tells whether the public URL reaches this server, another one, or none', async () => {
+it('doctor reports whether the public URL reaches this server, another server, or none', async () => {
   const [home, other] = [homeForTest(), homeForTest()]
   const served = await home.serve()
   const stranger = await other.serve()
@@ -79,7 +79,7 @@ it('doctor warns two weeks before a certificate expires, and fails for one that 
   })
 })
 
-it('doctor shows what Tailscale serves of this server, and warns if the internet can reach it', async () => {
+it('doctor shows the address at which Tailscale serves this server, and warns if the internet can reach it', async () => {
   const home = homeForTest()
   const { url } = await home.serve()
   const bin = join(home.folder, 'bin')

@@ -33,7 +33,7 @@ export async function reachChecks(
 
 function plainCheck({ host, allowInsecure }: Configuration): Check {
   const text = allowInsecure
-    ? `browsers sign in over plain HTTP at ${host}: whoever reads the network can act as them`
+    ? `browsers sign in over plain HTTP at ${host}: anybody who can read the network traffic can act as them`
     : `${host} is reached without TLS, so browsers on other machines cannot sign in; see docs/operations.md`
   return warn('encryption', text)
 }

@@ -31,7 +31,7 @@ export function parseLifetime(text: string, name: string): number {
   )
 }
 
-/** A rest of a lifetime, rounded to its largest unit: 29d, 12h, 5m. */
+/** A remaining lifetime, rounded to its largest unit: 29d, 12h, 5m. */
 export function lifetimeText(ms: number): string {
   const [size, unit] = ms >= 2 * day ? [day, 'd'] : ms >= 2 * 3_600_000 ? [3_600_000, 'h'] : [60_000, 'm']
   return `${Math.max(1, Math.round(ms / (size as number)))}${unit}`

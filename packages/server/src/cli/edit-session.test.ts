@@ -31,7 +31,7 @@ describe('commands that change sessions', () => {
     expect(JSON.parse(forked.stdout)).toMatchObject({ title: 'Other way', forkedFrom: { sessionId: id } })
   })
 
-  it('print their result as JSON for cancel, delete and token', async () => {
+  it('print their result as JSON (cancel, delete, token)', async () => {
     await using home = await served()
     home.start(['run', 'demo', 'hang'], { input: '' })
     const working = async () => (await home.run(['sessions', '--status', 'working'])).stdout

@@ -6,9 +6,9 @@ import { type Context, configurationOf } from './context.ts'
 import { tokenFile } from './token-file.ts'
 
 /**
- * The configuration of a command that adds nothing to the data folder. Throws if the folder has no data: its path is
- * probably mistyped, and a server would create the folder. Only the default folder may be missing, because nothing was
- * stored yet.
+ * The configuration of a command that only reads a data folder or changes existing data. Throws if the folder has no
+ * data: its path is probably mistyped, and a server would create the folder. The default folder may be missing, because
+ * it does not exist before the first use.
  */
 export function existingConfigurationOf(context: Context, flags: Flags): Configuration {
   const configuration = configurationOf(context, flags)

@@ -9,11 +9,11 @@ import { createHome, type Home, type Running } from './program-under-test.ts'
  * million with the code of every agent loaded, and 46 thousand per session.
  */
 const limit = { idle: 27_000_000, session: 70_000 }
-/** How many sessions are opened before the counted ones: the first sessions also load what all sessions share. */
+/** How many sessions are opened before the counted ones: the first sessions also load code that all sessions share. */
 const shared = 10
 const counted = 40
 
-it('an idle server holds little heap, and little more for each live session', async () => {
+it('the heap of an idle server, and of each live session, stays below its limit', async () => {
   await using home = createHome()
   mkdirSync(home.dataDir, { recursive: true })
   writeFileSync(

@@ -54,7 +54,7 @@ it('import lists the conversations of an agent, and imports one as a session', a
   )
 })
 
-it('import says what cannot be imported', async () => {
+it('import reports the reason if a conversation cannot be imported', async () => {
   await using home = createHome()
   expect(await home.run(['import', 'demo'])).toMatchObject({
     exitCode: 2,

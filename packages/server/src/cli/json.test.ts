@@ -8,7 +8,7 @@ import { createProgram } from './program.ts'
 import { createHome, type StartOptions } from './program-under-test.ts'
 import { createStandIns } from './service-manager-under-test.ts'
 
-/** What prints no JSON, and why. */
+/** The commands that print no JSON, with the reason. */
 const exceptions: Readonly<Record<string, string>> = {
   attach: 'a dialogue on a terminal',
   export: 'prints the format that --as names; jsonl is JSON',
@@ -69,7 +69,7 @@ it('with --json, every command prints JSON and nothing else to stdout', async ()
     expect(() => valuesIn(stdout), `${path} prints ${stdout}`).not.toThrow()
     return valuesIn(stdout)[0] as Record<string, string>
   }
-  /** Lists that are empty here. */
+  /** Expects that the lists are empty and print nothing. */
   const printNothing = async (path: string) => {
     tried.add(path)
     expect(await home.run([...path.split(' '), '--json'])).toMatchObject({ stdout: '', exitCode: 0 })

@@ -81,7 +81,7 @@ it('logs "other" for a reason that is not a plain name', async () => {
   expect(lines).toMatchObject([{ reason: 'other' }])
 })
 
-it('logs at warn that an agent crashed, and how it ended', async () => {
+it('logs the crash of an agent at warn, with its exit code or signal', async () => {
   const lines = await linesOf('warn', [...words, { type: 'crash' }])
   expect(lines).toMatchObject([
     { level: levels.warn, msg: 'agent lost', agent: 'scripted', reason: 'crashed' },

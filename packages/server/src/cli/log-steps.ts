@@ -34,7 +34,7 @@ function logEvent(event: SessionEvent, { id: sessionId, agent }: SessionState, l
   logger.debug({ ...where, seq: event.seq, ...detailsOf(event) }, event.type)
 }
 
-/** Ids, not names: the name of a person is content. */
+/** Only ids, because the name of a person counts as content. */
 function actorDetails(actor: Actor | undefined): Record<string, unknown> {
   if (!actor) return {}
   const { person, device, token, link, via } = actor

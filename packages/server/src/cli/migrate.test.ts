@@ -130,7 +130,7 @@ describe('parley migrate', () => {
     expect(rowsOf(copy)).toEqual(before)
   })
 
-  it('leaves settings of other machines out when it copies into a data folder', async () => {
+  it('omits settings of other machines when it copies into a data folder', async () => {
     await using home = createHome()
     await using copy = createHome()
     await fill(home)
@@ -146,7 +146,7 @@ describe('parley migrate', () => {
     expect(environments).toHaveLength(1)
   })
 
-  it('replaces an unreadable event by a notice, as readers see it', async () => {
+  it('replaces an unreadable event with the notice that readers get', async () => {
     await using home = createHome()
     await fill(home)
     {
@@ -268,7 +268,7 @@ describe('parley migrate', () => {
   })
 })
 
-it('a server continues with the sessions of a data folder that was copied', async () => {
+it('a server continues the sessions of a copied data folder', async () => {
   await using home = createHome()
   expect((await home.run(['run', 'demo', 'help'])).exitCode).toBe(0)
   const env = { PARLEY_DATABASE_URL: await postgres.database() }

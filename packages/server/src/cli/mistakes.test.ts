@@ -106,7 +106,7 @@ describe('a data folder without data', () => {
     ['token create ci'],
     ['token list'],
     ['whoami'],
-  ])('is not created by "%s", which says what to do, with exit code 2', async (line) => {
+  ])('is not created by "%s", which fails with advice and exit code 2', async (line) => {
     await using home = createHome()
     const folder = join(home.folder, 'mistyped')
     const { exitCode, stdout, stderr } = await home.run([...line.split(' '), '--data-dir', 'mistyped'])
@@ -168,7 +168,7 @@ describe('an agent that is not installed', () => {
     expect(install.stderr).toBe(`parley: Parley does not install Goose. ${guide}\n`)
   })
 
-  it('run creates no session, says what to type, and exits with 1', async () => {
+  it('run creates no session, prints the command that installs the agent, and exits with 1', async () => {
     await using home = createHome()
     const env = { PATH: home.folder }
     const { exitCode, stdout, stderr } = await home.run(['run', 'codex', 'hello'], { env })
@@ -205,7 +205,7 @@ describe('an agent that is not signed in', () => {
 })
 
 describe('an agent that does not start', () => {
-  it('run says why and which session keeps the prompt, and exits with 1', async () => {
+  it('run prints the reason and the session that keeps the prompt, and exits with 1', async () => {
     await using home = createHome()
     mkdirSync(home.dataDir, { recursive: true })
     const ends = ['-e', 'console.error("no configuration"); process.exit(3)']

@@ -29,7 +29,7 @@ const linesIn = (stderr: string, start: string) =>
     .map((line) => JSON.parse(line) as { msg: string; level: number })
     .filter(({ msg }) => msg.startsWith(start))
 
-it('a node logs when it joins, when another one is gone and when it takes sessions over or releases them', async () => {
+it('a node logs when it joins, when another node is gone, and when it takes over or releases sessions', async () => {
   await using postgres = await PostgresServer.open()
   await using one = createHome()
   await using two = createHome()

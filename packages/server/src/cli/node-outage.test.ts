@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { createHome, type Home, type StartOptions } from './program-under-test.ts'
 
-/** Tests what commands say about a server that runs but cannot serve them. */
+/** Tests the errors of commands when the server runs but cannot serve them. */
 
 const token = 'the-token-of-all-nodes-0123456789'
 

@@ -61,7 +61,7 @@ it('parley nodes lists the servers on a database, and /metrics counts them', asy
   expect(value('parley_append_seconds_count')).toBeGreaterThan(0)
 })
 
-it('parley sessions names the machines, and marks the one that is away', async () => {
+it('parley sessions names the machines, and marks a machine without a living node', async () => {
   await using one = createHome()
   await using two = createHome()
   const given = onDatabase(await postgres.database())

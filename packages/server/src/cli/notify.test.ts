@@ -12,7 +12,7 @@ it('parley notify adds, lists, tests and removes webhooks and topics', async () 
   mkdirSync(home.dataDir, { recursive: true })
   writeFileSync(join(home.dataDir, 'config.json'), JSON.stringify({ alerts: { privateTargets: true } }))
   await home.serve()
-  expect((await home.run(['notify'])).stderr).toMatch(/^Alerts are sent nowhere\. Add a webhook: /)
+  expect((await home.run(['notify'])).stderr).toMatch(/^There are no targets for alerts\. Add a webhook: /)
 
   const added = await home.run([
     'notify',
@@ -71,7 +71,7 @@ it.each([
   [['add', 'webhook', 'https://example.org/', '--on', 'turn.begun'], /--on takes request\.waiting/],
   [['add', 'webhook', 'https://example.org/', '--detail', 'most'], /--detail takes none, title, full/],
   [['test', 'nothing'], /nothing/],
-])('parley notify %j is refused, and says why', async (args, said) => {
+])('parley notify %j is refused with a reason', async (args, said) => {
   await using home = createHome()
   await home.serve()
   const { exitCode, stderr } = await home.run(['notify', ...args])

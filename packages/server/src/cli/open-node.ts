@@ -68,7 +68,7 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
     const { store, ownership } = await openDatabase(folder, options)
     const metrics = createNodeMetrics()
     const log = new NodeLog(logger)
-    // Registered before the host is created, so that the log counts the lost sessions before the host drops them.
+    // This listener is registered before the host exists, so that lost sessions are logged before the host drops them.
     ownership.onLost(() => log.lost())
     let url = nodeUrl ?? ''
     const nodes = createNodes({
@@ -157,8 +157,8 @@ async function untilReached<T>(
 }
 
 /**
- * Rejects if a living node has another token: this node could neither reach it nor be reached by it. A node that was
- * just killed and started again refuses everybody until its former lease has ended, so only a refusal that lasts counts.
+ * Rejects if a living node has another token, because the two nodes could not reach each other. A node that was just
+ * killed and restarted refuses every request until its former lease has ended, so a short refusal is ignored.
  */
 async function refuseOtherToken(
   options: NodeStoreOptions,
@@ -178,7 +178,7 @@ async function refuseOtherToken(
   }
 }
 
-/** The error for a failed start. The message of the cause tells the caller to try again, which suits only requests. */
+/** The error for a failed start. The message of `cause` is not used, because its advice applies only to requests. */
 function notReached(databaseUrl: string, cause: ParleyError): ParleyError {
   const code = cause.details?.postgres
   if (code === undefined || code === '53300') return cause

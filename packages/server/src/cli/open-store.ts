@@ -22,7 +22,7 @@ export async function openStore({ databaseUrl, ...options }: StoreOptions): Prom
 
 /**
  * The error for a data folder that belongs to a node, if no database URL is given: new sessions would be stored in
- * SQLite, where nobody looks for them.
+ * SQLite, separate from the others.
  */
 function folderOfNode(file: string): ParleyError | undefined {
   let database: string

@@ -3,9 +3,9 @@ import { Readable } from 'node:stream'
 import { WebSocket as WsSocket } from 'ws'
 
 /**
- * Requests to the server of this data folder if it uses TLS. Its certificate is for the name under which browsers reach
- * it, and may have expired or come from a private authority, so it is not checked: the server proves with the secret of
- * the owner record who it is, as it does without TLS. The address must be the one in that record.
+ * Requests to the server of this data folder if it uses TLS. Its certificate is for the host name that browsers use,
+ * and may be expired or come from a private authority. Therefore it is not checked. Instead, the server proves with the
+ * secret of the owner record that it wrote the record, as it does without TLS. The address must be that of the record.
  */
 const unchecked = { rejectUnauthorized: false }
 

@@ -50,7 +50,7 @@ async function listenAt(url: string, respond: Respond) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
     requests.push(request)
-    // The next test may listen at the same port, and must not get requests over connections that end with this server.
+    // The next test may listen at the same port, so no connection to this server may be kept open and reused.
     response.setHeader('connection', 'close')
     respond(request, response)
   })

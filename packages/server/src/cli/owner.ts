@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readOwner as readRecord } from '../stores/sqlite-owner.ts'
 import { databaseFile } from './configuration.ts'
 
-/** The process that holds the data folder, as the store recorded it. It may have ended long ago. */
+/** The owner record of a data folder. The process that wrote it may have ended long ago. */
 export type Owner = {
   readonly pid: number
   readonly url?: string
@@ -10,7 +10,7 @@ export type Owner = {
   readonly instance?: string
   /** The key with which that run proves that it wrote the record. Absent in records of older versions. */
   readonly secret?: string
-  /** The identity of the database file that the process holds. */
+  /** The identity of the database file that the process has open. */
   readonly database?: string
   /** True if another user may have read or written the record. */
   readonly isExposed: boolean

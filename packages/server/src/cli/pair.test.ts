@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHome, type Home } from './program-under-test.ts'
 
-/** Installs a program of other people's into the home: it answers as that program does, and records how it is called. */
+/**
+ * Installs a stand-in for another vendor's program into the home. It answers like that program, and records its calls.
+ */
 function install(
   home: Home,
   name: string,
@@ -34,7 +36,7 @@ const web = (target: string) =>
     Web: { 'desk.tail1.ts.net:443': { Handlers: { '/': { Proxy: target } } } },
   })
 
-/** Tailscale, which serves nothing until it is told to. */
+/** A stand-in for Tailscale. It serves nothing until `tailscale serve` is called. */
 const tailscale = (state: string, served = 'null') => `
 case "$1 $2" in
   "status --json") echo '${status(state)}' ;;
@@ -99,7 +101,7 @@ describe('parley pair with Tailscale', () => {
     expect(answer.status).toBe(200)
   })
 
-  it('does not serve again what Tailscale serves already, and finds it without the option', async () => {
+  it('does not run tailscale serve again for a port that is already served, and finds that port without the option', async () => {
     await using home = createHome()
     const { url } = await home.serve()
     const { env, calls } = install(home, 'tailscale', tailscale('Running', web(url)))
@@ -135,7 +137,7 @@ describe('parley pair with Tailscale', () => {
     expect(answer.status).toBe(403)
   })
 
-  it('says so if Tailscale is not installed', async () => {
+  it('reports that Tailscale is not installed', async () => {
     await using home = createHome()
     await home.serve()
     const env = { PATH: join(home.folder, 'nothing') }

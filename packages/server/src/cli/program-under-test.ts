@@ -40,7 +40,7 @@ export type Home = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** The process of a server, and what it printed when it was ready. */
+/** The process of a server, and its output at the start. */
 export type Served = {
   readonly running: Running
   readonly url: string

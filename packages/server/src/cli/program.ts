@@ -8,7 +8,10 @@ import { addServe } from './definitions/server.ts'
 import { nearest } from './nearest.ts'
 import { createOutput } from './terminal/output.ts'
 
-/** The program. The definitions of its commands are in `definitions/`; their code is in `commands/` and is loaded when it is needed. */
+/**
+ * The program. The definitions of its commands are in `definitions/`; their code is in `commands/` and is loaded on
+ * use.
+ */
 
 export async function runProgram(process: NodeJS.Process): Promise<never> {
   const context = contextOf(process)
@@ -173,7 +176,10 @@ PARLEY_DATABASE_URL, PARLEY_NODE_URL and PARLEY_PLACE, then config.json in the d
   return program
 }
 
-/** The name and the arguments of a command. Its aliases and `[options]` would leave too little room for descriptions. */
+/**
+ * The name and the arguments of a command. Aliases and `[options]` are omitted, because they would leave too little
+ * room for descriptions.
+ */
 function subcommandTerm(command: Command): string {
   return new Help().subcommandTerm(command).replace(/^([\w-]+)(\|[\w-]+)?( \[options\])?/, '$1')
 }

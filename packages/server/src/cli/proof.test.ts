@@ -19,7 +19,7 @@ async function exported(home: ReturnType<typeof createHome>) {
 it('parley verify accepts an export, lists its calls, and finds a changed copy', async () => {
   await using home = createHome()
   const { file, keys } = await exported(home)
-  // Another folder: nothing of Parley's data is there.
+  // A data folder that does not exist: verifying needs no data of Parley.
   const elsewhere = ['--data-dir', join(home.folder, 'nothing')]
   const good = await home.run(['verify', file, '--key', keys, ...elsewhere])
   expect(good).toMatchObject({ exitCode: 0, stderr: '' })
@@ -61,7 +61,7 @@ it.each([
   ['parallel', { Bash: 'person', Read: 'agent' }],
   ['delegate', { Task: 'reading', Grep: 'agent', Bash: 'person' }],
   ['fail', { WebFetch: 'agent' }],
-])('an export of the demo session "%s" verifies, and names who decided each call', async (prompt, by) => {
+])('an export of the demo session "%s" verifies, and names the decider of each call', async (prompt, by) => {
   await using home = createHome()
   const file = join(home.folder, 'session.jsonl')
   await home.run(['run', 'demo', prompt, '--on-permission', 'allow'])
@@ -72,7 +72,7 @@ it.each([
   expect(Object.fromEntries(calls.map((call) => [call.tool, call.by]))).toEqual(by)
 })
 
-it('a rule refuses a call about which the demo agent does not ask', async () => {
+it('a rule also refuses a call that the demo agent makes without asking', async () => {
   await using home = createHome()
   const file = join(home.folder, 'session.jsonl')
   await home.run(['rules', 'add', 'deny', 'WebFetch'])
@@ -84,7 +84,7 @@ it('a rule refuses a call about which the demo agent does not ask', async () => 
   expect(JSON.parse(verified.stdout)).toMatchObject({ calls: [] })
 })
 
-it('parley verify finds a log that was cut at a seal, with a head or with the ledger', async () => {
+it('parley verify detects with a head or with the ledger that the end of a log was cut off', async () => {
   await using home = createHome()
   const { file, keys } = await exported(home)
   const head = (await home.run(['audit', 'head', 'last'])).stdout.trim()

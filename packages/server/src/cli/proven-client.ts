@@ -9,8 +9,8 @@ export type ProvenClient = {
   /** The address that the client uses now. */
   readonly url: string
   /**
-   * If the server ends, the client continues on another node of the same machine. The nodes are listed now, and again
-   * at intervals, because the server cannot be asked when it has ended.
+   * Makes the client continue on another node of the same machine if the server ends. The nodes are listed in advance
+   * and at intervals, because a server that has ended cannot list them.
    */
   useOtherNodes(): Promise<void>
   close(): void
@@ -108,7 +108,7 @@ export async function createProvenClient(
       return url
     },
     async useOtherNodes() {
-      // A failure is no reason to end the command: the list is requested again.
+      // A failure is ignored: the list is requested again later.
       await listOthers().catch(() => undefined)
       timer ??= setInterval(() => void listOthers().catch(() => undefined), listNodesMs).unref()
     },

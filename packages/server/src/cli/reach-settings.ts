@@ -4,7 +4,7 @@ import { createClientAddress } from '../faces/http/client-address.ts'
 import { publicAddressOf } from '../faces/http/public-address.ts'
 import type { ConfigFile } from './config-file.ts'
 
-/** Who can reach the server, and at which address. */
+/** The settings that determine who can reach the server, and at which address. */
 export type ReachSettings = {
   readonly allowRemote: boolean
   readonly allowedOrigins: readonly string[]

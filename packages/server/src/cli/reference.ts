@@ -2,9 +2,9 @@ import { ParleyError } from '@parley/protocol'
 import { nearest } from './nearest.ts'
 import { oneLine } from './terminal/visible.ts'
 
-/** How people refer to an entry of a list: by its id, the beginning of its id, or its name. */
+/** The ways to refer to an entry of a list: by its id, the beginning of its id, or its name. */
 export type Referable<Item> = {
-  /** What an entry is called, such as `person`. */
+  /** The noun for an entry, such as `person`. */
   readonly one: string
   readonly many: string
   readonly id: (item: Item) => string
@@ -16,7 +16,7 @@ export type Referable<Item> = {
 
 const shown = 5
 
-/** The entry that a reference names. Rejects a reference that names none or several. */
+/** The entry that a reference names. Throws a ParleyError if it names none or several. */
 export function referredTo<Item>(items: readonly Item[], given: string, about: Referable<Item>): Item {
   const { one, many, id, name, list } = about
   const exact = items.find((item) => id(item) === given)

@@ -41,7 +41,7 @@ async function homeWithBackup() {
   return { home, old, file }
 }
 
-/** What a data folder has: the titles of its sessions, and the place of its configuration. */
+/** The content of a data folder: the titles of its sessions, and the place in its configuration. */
 async function contentOf(home: Home, dataDir: string): Promise<string> {
   const { stdout, stderr, exitCode } = await home.run(['sessions', '--json', '--data-dir', dataDir])
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
@@ -57,7 +57,7 @@ async function contentOf(home: Home, dataDir: string): Promise<string> {
 
 const [oldContent, newContent] = ['old old old old', 'new new new new']
 
-it('a restore that is killed at any time leaves the old data or the new, and can be repeated', async () => {
+it('a restore that is killed at any time leaves either the old or the new data, and can be repeated', async () => {
   const { home, old, file } = await homeWithBackup()
   expect(await contentOf(home, old)).toBe(oldContent)
   const dataDir = join(home.folder, 'killed')
@@ -98,7 +98,7 @@ it('a restore that is killed at any time leaves the old data or the new, and can
   expect(seen).toContain(oldContent)
 })
 
-it('a command completes a restore that was killed after its point of no return, wherever it was', async () => {
+it('a command completes a restore that was killed at any step after its point of no return', async () => {
   const { home, old, file } = await homeWithBackup()
   const restored = join(home.folder, 'restored')
   expect((await home.run(['restore', file, '--data-dir', restored])).exitCode).toBe(0)

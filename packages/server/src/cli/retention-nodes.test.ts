@@ -9,7 +9,7 @@ const folder = folderForFile()
 const open = nodeHosts(server, folder)
 const day = 86_400_000
 
-it('of three nodes, the owner of a session deletes it, and a session of nobody is deleted once', async () => {
+it('on three nodes, the owner of a session deletes it, and a session without an owner is deleted once', async () => {
   const url = await server.database()
   const nodes = [await open(url), await open(url), await open(url)]
   const [one, two] = nodes

@@ -27,7 +27,7 @@ async function hostWithRetention(more: Partial<RetentionOptions> = {}) {
   return { ...test, time: test.time, retention, lines, all }
 }
 
-it('a session that was not used is archived and later deleted, and a log line says each', async () => {
+it('an unused session is archived and later deleted, each with a log line', async () => {
   const { create, time, retention, lines, all } = await hostWithRetention()
   const old = await create()
   await old.play({ type: 'text', text: 'Hello.' })
@@ -41,7 +41,7 @@ it('a session that was not used is archived and later deleted, and a log line sa
     { id: fresh.id, archived: false },
     { id: old.id, archived: true },
   ])
-  // Archiving is not a use, so the session is deleted 180 days after its turn.
+  // Archiving does not count as use, so the session is deleted 180 days after its turn.
   time.advance(150 * day)
   await fresh.play({ type: 'text', text: 'Used.' })
   await retention.sweep()
@@ -95,7 +95,7 @@ it('a session that is used between the list and its deletion is kept', async () 
   expect(lines).toEqual([])
 })
 
-it('sessions are looked through a minute after the start and then every hour, page by page', async () => {
+it('sessions are checked a minute after the start and then every hour, page by page', async () => {
   const { create, time, all } = await hostWithRetention()
   for (let count = 0; count < 120; count++) await create()
   const anHourLater = () => {
@@ -109,7 +109,7 @@ it('sessions are looked through a minute after the start and then every hour, pa
   await expect.poll(anHourLater).toMatchObject([{ id: later.id, archived: true }])
 })
 
-it('parley retention shows what is due without changing it, and a server with retention does it', async () => {
+it('parley retention lists due sessions without changing them, and a server with retention archives and deletes them', async () => {
   const home = createHome()
   onTestFinished(() => home[Symbol.asyncDispose]())
   expect((await home.run(['run', 'demo', 'help'])).exitCode).toBe(0)

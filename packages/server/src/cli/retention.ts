@@ -5,14 +5,14 @@ import { writeCursor } from '../stores/session-listing.ts'
 import type { RetentionTimes } from './configuration.ts'
 import { ageText } from './durations.ts'
 
-/** What retention does with a session that was not used for long enough. */
+/** The action of retention on a session that was unused for long enough. */
 export type Due = 'archive' | 'delete'
 
 type Facts = Pick<SessionSummary, 'pinned' | 'archived' | 'status' | 'waiting' | 'paused' | 'updatedAt'>
 
 /**
- * What is due for a session. Pure. Pinned sessions are kept, and sessions with an open turn, an open request, a queued
- * prompt or a background task.
+ * The action that is due for a session; undefined if none is. Pure. Pinned sessions are kept, and so are sessions with
+ * an open turn, an open request, a queued prompt or a background task.
  */
 export function dueFor(
   session: Facts,
@@ -26,17 +26,17 @@ export function dueFor(
   return archiveAfter !== undefined && !archived && unused >= archiveAfter ? 'archive' : undefined
 }
 
-/** A cursor of the list of sessions after which only sessions follow for which something may be due. */
+/** A cursor of the session list that skips sessions that are too recent for any action. */
 export function firstDueCursor({ archiveAfter, deleteAfter }: RetentionTimes, now: number): string {
   const shortest = Math.min(archiveAfter ?? Number.POSITIVE_INFINITY, deleteAfter ?? Number.POSITIVE_INFINITY)
   return writeCursor({ pinned: false, updatedAt: now - shortest + 1, id: '' })
 }
 
 export type RetentionOptions = {
-  /** A host that does not pass operations on: with several nodes, each node handles what it owns or can claim. */
+  /** A host that does not pass operations on: each node handles only sessions that it owns or can claim. */
   readonly host: Pick<Host, 'list' | 'patch' | 'deleteIf'>
   readonly times: RetentionTimes
-  /** Whether somebody uses the session in a way that its state does not show, such as a shell. */
+  /** Whether the session is in use in a way that its state does not show, such as an open shell. */
   readonly isUsed: (sessionId: string) => boolean
   readonly logger: Pick<Logger, 'info' | 'warn'>
   readonly clock: Pick<Clock, 'now' | 'after'>
@@ -58,7 +58,7 @@ export class Retention {
     this.#later(firstMs)
   }
 
-  /** Resolves when the current session has been handled. No other is begun. */
+  /** Resolves when the current session has been handled. No further session is handled. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancel?.()
@@ -74,7 +74,7 @@ export class Retention {
     this.#cancel = this.#options.clock.after(ms, begin, { background: true })
   }
 
-  /** Handles every session that is due now. Does not reject: what fails is tried again by the next sweep. */
+  /** Handles every session that is due now. Does not reject: the next sweep tries failed sessions again. */
   async sweep(): Promise<void> {
     const { host, times, clock, logger } = this.#options
     try {
@@ -104,7 +104,7 @@ export class Retention {
         `retention: ${due === 'delete' ? 'deleted' : 'archived'}`,
       )
     } catch (error) {
-      // Its owner handles it, or somebody else has just deleted or used it.
+      // Its owner handles it, or it was just deleted or used.
       const isElsewhere =
         error instanceof ParleyError && ['conflict', 'busy', 'not_found'].includes(error.code)
       if (!isElsewhere) logger.warn({ err: error, sessionId: session.id }, `could not ${due} a session`)

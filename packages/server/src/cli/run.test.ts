@@ -63,7 +63,7 @@ describe('parley run', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('exits with 1 when the turn failed, and says why', async () => {
+  it('exits with 1 when the turn failed, and prints the reason', async () => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'fail'])
     expect(stdout).toBe('')
@@ -72,7 +72,7 @@ describe('parley run', () => {
     expect(exitCode).toBe(1)
   })
 
-  it('denies permissions when nobody can be asked, and says so', async () => {
+  it('denies permissions when nobody can be asked, and reports each denial', async () => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'show a permission'])
     expect(stderr).toContain(

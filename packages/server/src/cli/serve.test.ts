@@ -80,7 +80,7 @@ describe('parley serve', () => {
     expect(await home.run(['sessions', '--token-file', 'none'])).toMatchObject({ exitCode: 2 })
   })
 
-  it('refuses a data folder that another server holds, and names that server', async () => {
+  it('refuses a data folder that another server uses, and names that server', async () => {
     await using home = createHome()
     const { url, pid } = await home.serve()
     const { exitCode, stderr } = await home.start(['serve', '--port', '0']).ended
@@ -119,7 +119,7 @@ describe('parley serve', () => {
     expect(short.stderr).toMatch(/^parley: The token of --token is too short.*\n$/)
   })
 
-  it('says when other machines can reach it, and under which URLs', async () => {
+  it('reports when other machines can reach it, and at which URLs', async () => {
     await using home = createHome()
     const args = ['--host', '0.0.0.0', '--allow-remote', '--token', 'a-token-of-my-own', '--port', '0']
     const running = home.start(args)
@@ -131,7 +131,7 @@ describe('parley serve', () => {
     }
   })
 
-  it('shows the public how it was started, but not its data folder', async () => {
+  it('public messages contain the command with which it was started, but not its data folder', async () => {
     await using home = createHome()
     const { url } = await home.serve(['--data-dir', 'kept-place'])
     const refused = await (await fetch(`${url}/api/sessions`)).text()

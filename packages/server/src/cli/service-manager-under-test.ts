@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Stand-ins for `systemctl`, `loginctl` and `journalctl`, because no systemd of a user runs where tests run. They record
+ * Stand-ins for `systemctl`, `loginctl` and `journalctl`, because tests run without a systemd of the user. They record
  * their arguments. `systemctl` starts and stops the command of the unit as systemd does.
  */
 export type StandIns = {

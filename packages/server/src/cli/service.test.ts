@@ -34,7 +34,7 @@ it('service install starts a server that answers, and prints neither a link nor 
   expect(system.calls().join('\n')).not.toContain('enable-linger')
 })
 
-it('service install changes nothing if nothing changed, keeps options, and replaces the unit of another version', async () => {
+it('a repeated service install changes nothing and keeps options, and it replaces the unit of another version', async () => {
   const { system, run } = homeWithSystemd()
   await run(['install', '--env', 'GREETING', ...port], { GREETING: '100% $HOME' })
   const first = system.pid()
@@ -55,7 +55,7 @@ it('service install changes nothing if nothing changed, keeps options, and repla
   expect(system.pid()).not.toBe(first)
 })
 
-it('service status tells whether the server runs, and its exit code follows', async () => {
+it('service status reports whether the server runs, in its output and its exit code', async () => {
   const { system, run } = homeWithSystemd()
   const none = await run(['status'])
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('service install') })
@@ -74,7 +74,7 @@ it('service status tells whether the server runs, and its exit code follows', as
   expect(failed.stdout).toMatch(/^failed, signal\nits server does not answer\n/)
 })
 
-it('service uninstall stops the server and leaves the data; a second time it says that there is none', async () => {
+it('service uninstall stops the server and keeps the data; a second call reports that no service is installed', async () => {
   const { home, system, run } = homeWithSystemd()
   await run(['install', ...port])
   const removed = await run(['uninstall'])
@@ -96,7 +96,7 @@ it('service install refuses while another server uses the data folder, and chang
   await running.ended
 })
 
-it('service install reports a server that does not start, with where to look', async () => {
+it('service install reports a server that does not start, and names the log', async () => {
   const { run } = homeWithSystemd()
   const { exitCode, stderr } = await run(['install', '--', '--port', 'none'])
   expect(exitCode).toBe(1)
@@ -120,7 +120,7 @@ it('service logs prints the log of the unit', async () => {
   expect(system.calls()).toEqual(['journalctl --user --user-unit=parley.service --lines=5 --no-pager'])
 })
 
-it('without a systemd of the user, the error says how to get one', async () => {
+it('without a systemd of the user, the error contains advice', async () => {
   const { system, run } = homeWithSystemd()
   const { exitCode, stderr } = await run(['install', ...port], { NO_USER_SYSTEMD: '1' })
   expect({ exitCode, stderr }).toEqual({

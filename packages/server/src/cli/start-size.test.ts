@@ -11,7 +11,7 @@ import { createHome } from './program-under-test.ts'
  */
 const limit = { modules: 489, bytes: 2_440_000 }
 
-it('a server loads a bounded amount of code before it answers', async () => {
+it('a server loads a limited amount of code before it answers', async () => {
   const coverage = folderForTest()
   await using home = createHome()
   const { running } = await home.serve([], { env: { NODE_V8_COVERAGE: coverage } })

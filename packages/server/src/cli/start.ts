@@ -188,7 +188,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** What the HTTP face needs of the store: the nodes on a shared database, or copies of a database of its own. */
+/** The options of the HTTP face that depend on the store: the nodes of a shared database, or snapshots of its own. */
 function servedFrom({ node, store }: OpenedStore, dataDir: string) {
   if (node) return { nodes: node.directory }
   const snapshot = async (name: string) => {
@@ -198,7 +198,7 @@ function servedFrom({ node, store }: OpenedStore, dataDir: string) {
   return { snapshot }
 }
 
-/** Starts the HTTP server. Whenever a device is signed in, it tells the other devices of the person. */
+/** Starts the HTTP server. Whenever a device is signed in, the other devices of the person are notified. */
 async function startAnnouncing(
   { announce }: ReturnType<typeof createSockets>,
   settings: ServeSettings,

@@ -94,7 +94,7 @@ it('show prints the loaded settings and the billing, if the agent reported them'
 })
 
 describe('parley run --trust', () => {
-  it('trusts the folder of the session, new or old, and show says so', async () => {
+  it('trusts the folder of a new or existing session, and show reports the trust', async () => {
     await using home = createHome()
     const app = folderIn(home, 'app')
     const run = (...more: string[]) => home.run(['run', 'demo', 'think', ...more])

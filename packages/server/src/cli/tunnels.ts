@@ -12,14 +12,14 @@ export type Tunnel = {
   readonly program: 'tailscale' | 'cloudflared'
   /** Without a slash at the end. */
   readonly url: string
-  /** Whether the tunnel leads to the server. Undefined if its program does not tell. */
+  /** Whether the tunnel leads to the server. Undefined if its program does not report that. */
   readonly leadsHere?: boolean
   /** Whether everybody on the internet can reach it. */
   readonly isOpen: boolean
 }
 
 const askMs = 5_000
-/** How long a person has to allow HTTPS in the tailnet, which `tailscale serve` waits for. */
+/** The time limit of `tailscale serve`, which may wait until a person has allowed HTTPS in the tailnet. */
 const serveMs = 120_000
 
 const Status = z.object({
@@ -68,7 +68,7 @@ function isAt(target: string, port: number): boolean {
 
 const metricsPorts = [20241, 20242, 20243, 20244, 20245]
 
-/** The quick tunnels of cloudflared, which tells their names at the port of its metrics. */
+/** The quick tunnels of cloudflared. It reports their names at the port of its metrics. */
 async function quickTunnels(): Promise<Tunnel[]> {
   const found = await Promise.all(metricsPorts.map(quickTunnelAt))
   return found.flatMap((hostname): Tunnel[] =>

@@ -41,7 +41,7 @@ export function logLines(log: VerifiedLog, { findings, undecided, isTrusted }: S
         ]
       : []),
   ]
-  // The fields of a file that somebody else made can contain anything.
+  // The file may come from an attacker, so its fields can contain control characters.
   return lines.map((line) => oneLine(line))
 }
 

@@ -20,7 +20,7 @@ const reached: ReadonlySet<string> = new Set(['replaying', 'live'])
 
 /**
  * Follows a session until `isLast` holds for an event, and returns that event; undefined if the signal aborts first. If
- * the server does not come back, rejects with `details.reason` `lost`, because the outcome of the turn is unknown.
+ * the server cannot be reached for a minute, rejects with `details.reason` `lost`: the outcome of the turn is unknown.
  */
 export async function watchSession(
   options: WatchOptions,
@@ -72,7 +72,7 @@ function notify(answerer: Answerer, event: SessionEvent | UnknownEvent): void {
 function serverLost(look: string): ParleyError {
   return new ParleyError(
     'busy',
-    `The server has not answered for a minute; the outcome is unknown. When it is back, run: ${look}`,
+    `The server has not answered for a minute; the outcome is unknown. When it answers again, run: ${look}`,
     { details: { reason: 'lost' } },
   )
 }

@@ -51,7 +51,7 @@ const manifest = (files: unknown, change: object = {}): Entry => ({
 })
 const sound = [manifest([listed(databaseName, database)]), { name: databaseName, content: database }]
 
-it('the tar of the system reads an archive, and what it contains is what was written', async () => {
+it('tar reads an archive and extracts the original content', async () => {
   const folder = folderForTest()
   const file = await archiveIn(folder)
   const list = execFileSync('tar', ['tvzf', file], { encoding: 'utf8' }).trim().split('\n')
@@ -69,7 +69,7 @@ it('the tar of the system reads an archive, and what it contains is what was wri
   expect(readFileSync(join(target, databaseName))).toEqual(database)
 })
 
-it('an archive that the system packs again is read', async () => {
+it('an archive that tar has packed can be read', async () => {
   const folder = folderForTest()
   const file = await archiveIn(folder)
   const [unpacked, again] = [join(folder, 'unpacked'), join(folder, 'again.tar.gz')]
@@ -126,7 +126,7 @@ it.each<[string, readonly Entry[], RegExp]>([
   [
     'a file that is not listed',
     [...sound, { name: 'config.json', content: database }],
-    /more files than it lists/,
+    /not in its manifest/,
   ],
   [
     'another content than listed',
@@ -155,11 +155,11 @@ it.each<[string, readonly Entry[], RegExp]>([
     /twice/,
   ],
   ['a later format', [manifest([], { format: 2 }), ...sound.slice(1)], /later version/],
-  ['no manifest', sound.slice(1), /begin with its manifest/],
+  ['no manifest', sound.slice(1), /first file is not the manifest/],
   [
     'a manifest of many megabytes',
     [{ name: manifestName, content: Buffer.alloc(2_000_000, 32) }],
-    /begin with its manifest/,
+    /first file is not the manifest/,
   ],
   [
     'a manifest that is not JSON',
@@ -188,7 +188,7 @@ it('a link in the folder is not followed', async () => {
   expect(readdirSync(folder).sort()).toEqual(['backup.tar.gz', 'target'])
 })
 
-it('zeros without end after the archive are not read', async () => {
+it('endless zeros after the archive are not read', async () => {
   const folder = folderForTest()
   const file = join(folder, 'backup.tar.gz')
   forge(file, sound, Buffer.alloc(64 * 1024 * 1024))

@@ -10,10 +10,12 @@ import { type FileEntry, Manifest, manifestName } from './contents.ts'
 import { refuseFullDisk } from './snapshot.ts'
 import { damaged, TarReader, tarEnd, tarHeader, tarPadding } from './tar.ts'
 
-/** Called with the number of bytes of all files that are done. */
+/** Called with the total size in bytes of the files that were processed so far. */
 export type Progress = (bytes: number) => void
 
-/** A file that nobody changes, or the content of one that somebody may change meanwhile. */
+/**
+ * A file for the archive. `content` is the path of a file that does not change, or the bytes of one that may change.
+ */
 export type SourceFile = { readonly name: string; readonly content: string | Buffer }
 
 function partsOf({ content }: SourceFile): AsyncIterable<Buffer> | Buffer[] {
@@ -21,8 +23,8 @@ function partsOf({ content }: SourceFile): AsyncIterable<Buffer> | Buffer[] {
 }
 
 /**
- * Writes an archive, a tar file compressed with gzip, readable only by this user. It gets its name when it is complete.
- * Rejects with a ParleyError if there is a file of this name.
+ * Writes an archive, a tar file compressed with gzip, readable only by this user. It gets its final name only when it
+ * is complete. Rejects with a ParleyError if a file with this name exists.
  */
 export async function writeArchive(
   file: string,
@@ -111,7 +113,7 @@ export async function readArchive(file: string, folder: string, progress: Progre
         done += bytes
         progress(done)
       })
-    if (await archive.next()) throw damaged('it has more files than it lists')
+    if (await archive.next()) throw damaged('it contains files that are not in its manifest')
     return manifest
   } catch (thrown) {
     throw thrown instanceof ParleyError || isDiskProblem(thrown) ? thrown : damaged(messageOf(thrown), thrown)
@@ -125,7 +127,7 @@ export async function readArchive(file: string, folder: string, progress: Progre
 async function readManifest(archive: TarReader): Promise<Manifest> {
   const entry = await archive.next()
   if (entry?.name !== manifestName || entry.bytes > maxManifestBytes)
-    throw damaged('it does not begin with its manifest')
+    throw damaged('its first file is not the manifest')
   const parts: Buffer[] = []
   for await (const part of archive.content()) parts.push(part)
   const value: unknown = JSON.parse(Buffer.concat(parts).toString('utf8'))

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
 /**
- * The files of a data folder that a backup contains, beside the database. To add one, add it here; proofs and keys that
- * belong to the database must be in the list. Not contained: installed agents, and what identifies the machine.
+ * The files of a data folder that a backup contains, beside the database. Every file with keys that belong to the
+ * database must be in this list. A backup does not contain installed agents, or files that identify the machine.
  */
 export const backedUpFiles: readonly BackedUpFile[] = [
   { name: 'config.json' },
-  // The current token stays in use: it may have replaced the one in the backup because that one was lost.
+  // The current token is kept: it may be newer than the token in the backup, and may have replaced it after a leak.
   { name: 'token', keepsCurrent: true },
   // The seals of both keys remain valid, because the database has the public keys.
   { name: 'seal-key.pem', keepsCurrent: true },
@@ -14,7 +14,7 @@ export const backedUpFiles: readonly BackedUpFile[] = [
 
 type BackedUpFile = {
   readonly name: string
-  /** A restore leaves an existing file as it is. */
+  /** True if a restore must not replace an existing file. */
   readonly keepsCurrent?: boolean
 }
 

@@ -15,7 +15,7 @@ export type Restored = {
   readonly sessions: number
   /** The files of the backup that were not restored, because the data folder has newer ones. */
   readonly kept: readonly string[]
-  /** Where the damaged database is that the backup replaces. */
+  /** The path to which a damaged database was moved before it was replaced. */
   readonly damaged?: string
 }
 
@@ -23,14 +23,15 @@ export type RestoreOptions = {
   readonly dataDir: string
   readonly archive: string
   readonly extracted: Progress
-  /** Called when everything is extracted and the database is checked, which takes a while. */
+  /** Called after the files were extracted, before the database is checked. The check takes a while. */
   readonly checking: () => void
 }
 
 /**
- * Replaces the contents of a data folder by those of a backup. The data folder must exist. Everything is prepared in a
- * folder of its own, whose new name is the point of no return: killed before it, the data folder is as it was; killed
- * after it, the next command completes the restore. Rejects with a ParleyError if a server uses the data folder.
+ * Replaces the contents of a data folder with those of a backup. The data folder must exist. All files are first
+ * prepared in a staging folder. Renaming this folder is the point of no return: if the process is killed before it, the
+ * data folder is unchanged; if it is killed afterwards, the next command completes the restore. Rejects with a
+ * ParleyError if a server uses the data folder.
  */
 export async function restore({ dataDir, archive, extracted, checking }: RestoreOptions): Promise<Restored> {
   using lock = lockDatabase(databaseFile(dataDir))
@@ -51,8 +52,9 @@ export async function restore({ dataDir, archive, extracted, checking }: Restore
 }
 
 /**
- * Puts the prepared files into their place. Nothing can lock a damaged database, and no server opens it; it is moved
- * aside, first its write-ahead log, which must not meet another database. Returns where it is.
+ * Moves the prepared files into the data folder. A damaged database cannot be locked, but no server can open it either.
+ * It is moved aside, its write-ahead log first, because SQLite would apply that log to the restored database. Returns
+ * the new path of the damaged database.
  */
 function replaceData(dataDir: string, staging: string, lock: FolderLock): string | undefined {
   const file = databaseFile(dataDir)
@@ -71,9 +73,9 @@ function replaceData(dataDir: string, staging: string, lock: FolderLock): string
 }
 
 /**
- * Checks the database of a backup and prepares it for use: every session gets a new epoch, because readers may have seen
- * events that the backup does not have, whose numbers will be used again. What was revoked since the backup remains
- * revoked, and invitations are removed. Returns the number of sessions.
+ * Checks the database of a backup and prepares it for use. Every session gets a new epoch, because readers may have
+ * seen later events, and their numbers will be used again. Access that was revoked since the backup remains revoked,
+ * and invitations are removed. Returns the number of sessions.
  */
 async function prepareDatabase(file: string, { records, people }: Revoked): Promise<number> {
   checkDatabase(file, migrations.at(-1)?.version ?? 0)
@@ -99,7 +101,7 @@ async function prepareDatabase(file: string, { records, people }: Revoked): Prom
 
 type RecordData = Readonly<Record<string, unknown>>
 
-/** A person of a backup, who is not enabled again and gets no rights that were taken since. */
+/** A person of a backup, without rights that the person has lost since the backup. */
 function narrowed(data: RecordData, { at, role }: Revoked['people'][number]): RecordData {
   const lower = allRoles.find((one) => one === data.role || one === role)
   return { ...data, ...defined({ role: lower }), ...(at !== null && { disabledAt: at }) }
@@ -114,7 +116,7 @@ function keepCurrent(dataDir: string, staging: string): string[] {
   return kept.map(({ name }) => name)
 }
 
-/** Makes the names in a folder durable. */
+/** Makes renames in a folder durable. */
 function syncFolder(folder: string): void {
   const opened = openSync(folder, 'r')
   fsyncSync(opened)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { databaseFile } from '../configuration.ts'
 
-/** A copy of the database that nobody has collected for so long was left by a command that was killed. */
+/** The age after which a snapshot counts as abandoned: the command that asked for it was killed. */
 const abandonedMs = 3_600_000
 
 export function snapshotName(name: string): string {
@@ -31,7 +31,7 @@ export function prepareSnapshot(dataDir: string): void {
   refuseFullDisk(dataDir, statSync(databaseFile(dataDir)).size)
 }
 
-/** Throws a ParleyError unless the disk has so many free bytes. */
+/** Throws a ParleyError unless the disk has more than `bytes` of free space. */
 export function refuseFullDisk(folder: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(folder)
   if (bavail * bsize > bytes) return

@@ -2,7 +2,8 @@ import { ParleyError } from '@parley/protocol'
 
 /**
  * The part of the tar format (POSIX ustar) that a backup needs: regular files with short names. Reading refuses
- * everything else, such as links, folders and paths, so that an archive cannot name a place outside its folder.
+ * everything else, such as links, folders and names with a path, so that an archive cannot write outside the target
+ * folder.
  */
 
 const blockSize = 512
@@ -27,7 +28,7 @@ export function tarHeader(name: string, bytes: number, modifiedAt: number): Buff
   return header
 }
 
-/** What follows a file of this size, so that the next header begins at a block. */
+/** The zeros after a file of this size, which align the next header to a block. */
 export function tarPadding(bytes: number): Buffer {
   return Buffer.alloc((blockSize - (bytes % blockSize)) % blockSize)
 }
@@ -95,7 +96,7 @@ export class TarReader {
     return Buffer.concat(parts)
   }
 
-  /** At least one byte, and at most so many. */
+  /** Reads at least one byte and at most `most` bytes. */
   async #some(most: number): Promise<Buffer> {
     while (this.#rest.length === 0) {
       const { value, done } = await this.#source.next()

@@ -12,7 +12,7 @@ type Server = Awaited<ReturnType<typeof connect>>
 
 const pageSize = 1000
 
-/** Prints the head of the ledger, or of the log of a session, in the form that `parley verify --head` takes. */
+/** Prints the last entry of the ledger or the last seal of a session, in the form that `parley verify --head` takes. */
 export async function auditHead(
   session: string | undefined,
   options: Flags & { readonly json?: boolean },

@@ -60,7 +60,10 @@ export async function backup(
   }
 }
 
-/** Copies the database into the data folder: the running server does it, which has locked the database, or this process. */
+/**
+ * Copies the database into the data folder. If a server runs, the server makes the copy, because it has locked the
+ * file.
+ */
 async function copyDatabase(configuration: Configuration, name: string): Promise<void> {
   const { dataDir } = configuration
   await using server = await findServer(configuration)

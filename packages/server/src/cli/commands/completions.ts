@@ -10,7 +10,7 @@ import { oneLine } from '../terminal/visible.ts'
 
 type CompletionsOptions = Flags & { readonly values?: string }
 
-/** Prints a script that completes commands, or the values for which a script asks. */
+/** Prints the completion script for a shell or, with --values, the values that such a script requests. */
 export async function completions(
   shell: string | undefined,
   options: CompletionsOptions,
@@ -31,12 +31,12 @@ export async function completions(
 }
 
 const mostSessions = 100
-/** Only such ids are printed, because a shell could evaluate other characters. */
+/** Other ids are not printed, because a shell could evaluate their characters. */
 const plainId = /^[\w.-]+$/
 
 /**
- * Prints the sessions or agents of the running server, each with its title or name after a tab. Without a server, prints
- * nothing: completing starts none.
+ * Prints the sessions or agents of the running server, each with its title or name after a tab. Without a server,
+ * prints nothing: a completion must not start a server.
  */
 async function printValues(kind: string, flags: Flags, context: Context): Promise<number> {
   await using server = await findServer(configurationOf(context, flags)).catch(() => undefined)

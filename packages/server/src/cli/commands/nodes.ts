@@ -25,7 +25,7 @@ export async function nodes(options: Flags & { readonly json?: boolean }, contex
   const list = {
     columns,
     row: rowOf,
-    empty: 'This server has lost its lease and is about to get another one.',
+    empty: 'This server has lost its lease and is registering again.',
   }
   printList(found.toSorted(byState), list, { json: options.json, output })
   if (!options.json) output.err(`${output.errStyle.dim(databaseText(database))}\n`)

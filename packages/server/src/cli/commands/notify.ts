@@ -39,7 +39,7 @@ export async function listTargets(options: NotifyOptions, context: Context): Pro
     short?.get(target.targetId) ?? target.targetId,
     ...[target.kind, target.name, target.address, alertsText(target), target.detail, lastText(target)],
   ]
-  const empty = `Alerts are sent nowhere. Add a webhook: ${commandLine('notify add webhook <url>')}`
+  const empty = `There are no targets for alerts. Add a webhook: ${commandLine('notify add webhook <url>')}`
   printList(targets, { columns, row, empty }, { json: options.json, output })
   return 0
 }

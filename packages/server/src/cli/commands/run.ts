@@ -289,7 +289,10 @@ function transcriptShow(run: Run): (item: FeedItem) => void {
   }
 }
 
-/** Whether the event was already described: a decision of --on-permission, or a prompt that waits for a machine. */
+/**
+ * Whether a message has already described the event: a decision of --on-permission, or a prompt that waits for a
+ * machine.
+ */
 function isSaid(event: SessionEvent | UnknownEvent, { decided, session }: Run): boolean {
   if (!isKnown(event)) return false
   if (event.type === 'prompt.queued') return isAwaited(session)

@@ -78,7 +78,7 @@ async function startRetention({ retention: times }: Configuration, parley: Parle
   })
 }
 
-/** Warns of settings under which signing in protects less than it seems. */
+/** Warns of settings that make signed-in browsers less secure. */
 function warnOfReach({ http }: Parley, { publicUrl, allowInsecure }: Configuration, logger: Logger): void {
   if (http.address.basePath !== '/') {
     logger.warn(
@@ -86,7 +86,9 @@ function warnOfReach({ http }: Parley, { publicUrl, allowInsecure }: Configurati
     )
   }
   if (allowInsecure)
-    logger.warn('browsers may sign in over plain HTTP: whoever can read the network can act as them')
+    logger.warn(
+      'browsers may sign in over plain HTTP: anybody who can read the network traffic can act as them',
+    )
 }
 
 function greeting(

@@ -64,7 +64,7 @@ export async function installService(
   return printResult(output, flags.json, { value, text: lines.join('\n') })
 }
 
-/** A server that somebody started by hand holds the data folder, and the service could not start. */
+/** Throws if a server that is not the service uses the data folder, because the service could then not start. */
 async function refuseOtherServer(configuration: Configuration, manager: ServiceManager): Promise<void> {
   const { state } = await manager.state()
   if (state === 'running') return

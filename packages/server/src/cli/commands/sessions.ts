@@ -87,7 +87,7 @@ async function withNodes(
   return found
 }
 
-/** Returns a function that names the machine of a place. Undefined if all sessions are on one machine. */
+/** Returns a function from places to names of machines. Undefined if all sessions are on one machine. */
 async function machinesOf(
   client: Client,
   sessions: readonly SessionSummary[],

@@ -62,7 +62,7 @@ function headFindings({ sessionId, events }: VerifiedLog, head: Head | undefined
   return [{ line: events, text: `the head is of session ${head.session.id}, not of ${sessionId}` }]
 }
 
-/** What the ledger says against the log: the log must have the last seal that the ledger records of it. */
+/** Compares the log with the ledger: the log must contain the last seal of it that the ledger has recorded. */
 function ledgerFindings(
   log: VerifiedLog,
   keys: Keys,
@@ -131,7 +131,7 @@ function headOf(text: string): Head {
   if (number === undefined || hash === undefined)
     throw new ParleyError(
       'validation_error',
-      '--head takes what "parley audit head" prints, such as 12:4f2b… or ses_…:12:4f2b….',
+      '--head takes the output of "parley audit head", such as 12:4f2b… or ses_…:12:4f2b….',
     )
   if (id === undefined) return { ledger: { n: Number(number), hash } }
   return { session: { id, seq: Number(number), hash } }

@@ -6,7 +6,7 @@ import { existingConfigurationOf } from '../existing-data.ts'
 import { limitsText, scopesText } from '../rights-text.ts'
 import { oneLine } from '../terminal/visible.ts'
 
-/** Prints the person and the token that commands use, and what they may do. */
+/** Prints the person and the token that commands use, with their scopes and limits. */
 export async function whoami(
   options: Flags & { readonly json?: boolean },
   context: Context,

@@ -1,8 +1,8 @@
 import type { CompletedCommand, ValueKind } from './command-tree.ts'
 
 /**
- * The scripts for bash and zsh. They contain the whole command tree. Only to complete sessions and agents they start the
- * program, which asks the running server. What the program prints is never evaluated.
+ * The scripts for bash and zsh. They contain the whole command tree. They start the program only to complete sessions
+ * and agents: it asks the running server. Its output is never evaluated.
  */
 
 export function bashScript(all: readonly CompletedCommand[]): string {
@@ -97,7 +97,7 @@ ${caseLines(all.flatMap(positionCases))}
   fi`
 }
 
-/** What can follow a command: its subcommands, and its arguments by their position. */
+/** The words that can follow a command: its subcommands, and the values of its arguments by position. */
 function positionCases({ path, subcommands, positions, isVariadic }: CompletedCommand) {
   const first =
     subcommands.length > 0 ? [[`${path} 0`, `candidates='${subcommands.join(' ')}'`] as const] : []

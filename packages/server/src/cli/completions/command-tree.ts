@@ -5,8 +5,8 @@ import { logLevels } from '../config-file.ts'
 export const shells = ['bash', 'zsh', 'fish'] as const
 
 /**
- * What can be completed at a place: a session or an agent, which the script asks the program for, a file, a folder, one
- * of some words, or nothing.
+ * The kind of a value that is completed: a session or an agent, which the script requests from the program, a file, a
+ * folder, one of several words, or nothing.
  */
 export type ValueKind =
   | 'session'
@@ -16,7 +16,7 @@ export type ValueKind =
   | 'none'
   | { readonly words: readonly string[] }
 
-/** What the script needs to know about a command. */
+/** The description of a command from which the scripts are made. */
 export type CompletedCommand = {
   /** The words that lead to the command, such as "rules add"; empty for the program itself. */
   readonly path: string

@@ -1,6 +1,6 @@
 import type { CompletedCommand, ValueKind } from './command-tree.ts'
 
-/** The script for fish, which knows by itself which words are options, and shows the descriptions. */
+/** The script for fish. fish recognises options by itself, and shows the descriptions. */
 export function fishScript(all: readonly CompletedCommand[]): string {
   const steps = all
     .filter(({ path }) => path !== '')

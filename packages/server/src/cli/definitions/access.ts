@@ -63,8 +63,8 @@ function addInvites(people: Command, { under, run }: Registry): void {
     'parley people invite --role viewer --name Ana --expires 1d',
   )
     .requiredOption('--role <role>', 'viewer, member, approver or admin')
-    .option('--name <name>', 'whom the invitation is for; the person chooses the name that others see')
-    .option('--expires <time>', 'until when the link works, such as 12h or 30d (default: 7d)')
+    .option('--name <name>', 'a label for the invitation; the person chooses the name that others see')
+    .option('--expires <time>', 'how long the link is valid, such as 12h or 30d (default: 7d)')
     .option('--json', 'print the invitation with its link as JSON')
     .action(run(async () => (await load()).invite))
   add('invites', 'list the open invitations', 'parley people invites')
@@ -180,14 +180,17 @@ function addTokenCreate(token: Command, { under, run }: Pick<Registry, 'under' |
     .addOption(
       list('--session <session>', 'only this session: its id, a prefix of the id, or "last"; repeatable'),
     )
-    .option('--expires <time>', 'until when it works, such as 12h, 30d or 1y (default: it does not expire)')
+    .option(
+      '--expires <time>',
+      'how long the token is valid, such as 12h, 30d or 1y (default: it does not expire)',
+    )
     .option('--json', 'print the token with its secret as JSON')
     .addHelpText(
       'after',
       `
 Scopes: read sessions; send prompts and stop work; decide requests and choose settings that widen what agents may do;
 open terminals; admin changes rules, trusted folders, agents and people. A token has at most the scopes of the person.
-stdout has the secret alone.`,
+Only the secret is printed to stdout.`,
     )
     .action(run(async () => (await import('../commands/named-tokens.ts')).createToken))
 }

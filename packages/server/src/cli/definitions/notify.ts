@@ -1,11 +1,11 @@
 import type { Registry } from './registry.ts'
 
-/** The commands about where alerts are sent. */
+/** The commands about the targets of alerts. */
 export function addNotify({ add, under, run }: Registry): void {
   const load = () => import('../commands/notify.ts')
   const notify = add(
     'notify',
-    'list where alerts about sessions are sent; add and test webhooks and ntfy topics',
+    'list the targets of alerts about sessions; add and test webhooks and ntfy topics',
     'parley notify',
     'parley notify add webhook https://example.org/hook --detail full',
     'parley notify add ntfy https://ntfy.sh/my-topic --on request.waiting,turn.failed',
@@ -22,7 +22,7 @@ A browser adds itself, in the console under Settings, Notifications.`,
     .action(run(async () => (await load()).listTargets))
   const more = under(notify)
   const target = ['<target>', 'its name, its id, or the beginning of its id'] as const
-  more('list', 'list where alerts are sent, with the last attempt', 'parley notify list')
+  more('list', 'list the targets of alerts, with the last attempt of each', 'parley notify list')
     .option('--json', 'one target per line, as JSON')
     .action(run(async () => (await load()).listTargets))
   more(

@@ -57,7 +57,7 @@ Parley or Node. Its definition is readable only by you. It stores no token and n
   )
     .option('--lines <number>', 'how many lines', '100')
     .option('--follow', 'print new lines as they are written')
-    .option('--json', 'only what the server wrote, one JSON object per line')
+    .option('--json', 'only lines of the server, one JSON object per line')
     .action(run(async () => (await load()).serviceLogs))
   add('uninstall', 'stop the service and remove it; the data stays', 'parley service uninstall')
     .option('--json', 'print {"removed","file"} as JSON')
@@ -76,13 +76,13 @@ function addBackup({ add, run }: Registry): void {
     .addHelpText(
       'after',
       `
-A backup has the sessions, rules, people, devices and tokens, config.json, and checksums. It has no installed agents, and not
-the conversations that agents store by themselves. It contains secrets; the file is readable only by you.`,
+A backup contains the sessions, rules, people, devices and tokens, config.json, and checksums. It contains neither installed
+agents nor the conversations that agents themselves store. It contains secrets; the file is readable only by you.`,
     )
     .action(run(async () => (await import('../commands/backup.ts')).backup))
   add(
     'restore',
-    'replace the data folder by the contents of a backup; no server may run',
+    'replace the data folder with the contents of a backup; no server may run',
     'parley restore parley-2026-11-18-20-00-00.tar.gz',
     'parley restore backup.tar.gz --data-dir ./restored',
   )
@@ -122,7 +122,7 @@ looks for such sessions every hour. It keeps pinned sessions, and those with ope
     .action(run(async () => (await import('../commands/retention.ts')).retention))
 }
 
-/** `completions` needs the whole program, to list its commands and options. */
+/** `completions` needs the whole program, because it lists all commands and options. */
 export function addCompletions(program: Command, { add, context, run }: Registry): void {
   add(
     'completions',

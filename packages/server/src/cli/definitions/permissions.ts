@@ -1,6 +1,6 @@
 import { list, type Registry } from './registry.ts'
 
-/** The commands about what agents may do and load: rules, trusted folders, environment variables. */
+/** The commands about rules, trusted folders and environment variables of agents. */
 export function addPermissionCommands(registry: Registry): void {
   addRules(registry)
   addTrust(registry)

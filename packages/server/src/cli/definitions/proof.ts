@@ -19,9 +19,9 @@ function addVerify({ add, context, run }: Registry): void {
     .option('--key <file>', `the public keys of the server, as printed by: ${context.invocation} audit keys`)
     .option(
       '--head <head>',
-      `what the log or the ledger must contain, as printed by: ${context.invocation} audit head`,
+      `a head that the log or the ledger must contain, as printed by: ${context.invocation} audit head`,
     )
-    .option('--ledger <file>', 'an export of the ledger, which must know the last seal of the session')
+    .option('--ledger <file>', 'an export of the ledger; the log must contain the last seal that it names')
     .option('--json', 'print the result as JSON')
     .addHelpText(
       'after',

@@ -71,8 +71,8 @@ function withCommonOptions(command: Command): Command {
 }
 
 /**
- * Formats examples of use. A checkout has no `parley` on the PATH. In pipes, redirections and `$(…)`, npm must not print the command
- * that it runs.
+ * Formats examples of use. A checkout has no `parley` on the PATH. In pipes, redirections and `$(…)`, npm must not
+ * print the command that it runs.
  */
 export function examples({ invocation }: Context, ...lines: string[]): string {
   const commandLine = createCommandLine({ invocation })

@@ -50,7 +50,7 @@ it('systemd accepts the unit of a usual installation without a warning, and runs
     expect(parsed).toContain(setting)
 })
 
-it('systemd reads spaces, quotes, backslashes, % and $ of paths, options and variables as they are', () => {
+it('systemd reads spaces, quotes, backslashes, % and $ in paths, options and variables unchanged', () => {
   const folder = join(folderForTest(), odd)
   const { stderr, parsed } = verify(systemdUnit(planIn(folder, [';', odd])))
   expect(stderr).toBe('')
@@ -78,7 +78,7 @@ it('the record in a unit is read as it was written', () => {
 const readPlist = `import json, plistlib, sys
 print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))`
 
-it("Python's plistlib reads the property list for launchd, with odd characters as they are", () => {
+it("Python's plistlib reads the property list for launchd, with special characters unchanged", () => {
   const folder = join(folderForTest(), odd)
   const plan = planIn(folder, [odd])
   const text = launchdAgent(plan, join(folder, 'log'))
@@ -98,7 +98,7 @@ it("Python's plistlib reads the property list for launchd, with odd characters a
   })
 })
 
-it('the property list is the golden one', async () => {
+it('the property list equals the recorded one', async () => {
   const plan: ServicePlan = {
     name: 'parley',
     command: [
@@ -125,7 +125,7 @@ it.each([
   ['a variable that is not set', { names: ['NOT_SET'] }, /not "NOT_SET"/],
   ['a control character', { options: ['a\u0007b'] }, /control character/],
   ['a program in the cache of npx', { program: ['/n', '/h/.npm/_npx/1/parley'] }, /npm install --global/],
-])('a plan with %s is refused, with what to do', (_, wish, message) => {
+])('a plan with %s is refused with advice', (_, wish, message) => {
   const usual = { program: ['/node', '/parley'], dataDir: '/data', isDefaultDataDir: true, env: {} }
   expect(() => planService({ ...usual, ...wish })).toThrow(message)
 })

@@ -2,7 +2,7 @@ import type { ServicePlan, ServiceRecord } from './service-plan.ts'
 
 /**
  * Formats the property list of a service for launchd. It is started when the user logs in, and again after it failed.
- * launchd itself kills what the server leaves behind.
+ * launchd itself kills processes that the server leaves behind.
  */
 export function launchdAgent({ name, command, variables, record }: ServicePlan, logFile: string): string {
   const words = command.map((word) => `    <string>${escaped(word)}</string>`)

@@ -34,7 +34,7 @@ export type ServiceState = {
   readonly enabled: boolean
   /** Whether it runs while the user is not logged in. */
   readonly atBoot: boolean
-  /** Why it failed, as the system says it. */
+  /** The reason of the failure, as the system reports it. */
   readonly reason?: string
 }
 
@@ -48,7 +48,7 @@ export type Run = (...words: readonly string[]) => Promise<string>
 
 const timeoutMs = 60_000
 
-/** Runs a program to its end and returns its output. Rejects with what it wrote to stderr. */
+/** Runs a program to its end and returns its output. If it fails, the error contains its stderr. */
 export function runnerFor(env: ManagerOptions['env']): Run {
   return async (name = '', ...args) => {
     const command = findProgram({ name, env })

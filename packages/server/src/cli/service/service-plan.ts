@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { version } from '../../version.ts'
 
-/** What a service runs, independent of the program that starts it. */
+/** The definition of a service, independent of systemd and launchd. */
 export type ServicePlan = {
   readonly name: string
   /** The absolute path of Node, then the program and its arguments. */
@@ -12,7 +12,7 @@ export type ServicePlan = {
   readonly record: ServiceRecord
 }
 
-/** Stored in the definition of a service, so that the next `service install` keeps what was chosen. */
+/** Stored in the definition of a service, so that the next `service install` keeps the chosen options. */
 export type ServiceRecord = {
   readonly version: string
   /** The options of `serve`. */
@@ -30,7 +30,7 @@ export type ServiceWishes = {
   readonly options?: readonly string[] | undefined
   /** The names of further variables that the service gets. */
   readonly names?: readonly string[] | undefined
-  /** What the installed service records. It applies where neither options nor names are given. */
+  /** The record of the installed service. It supplies options and names that are not given. */
   readonly before?: ServiceRecord | undefined
 }
 
@@ -58,7 +58,9 @@ export function serviceName(dataDir: string, isDefaultDataDir: boolean): string 
   return `parley-${createHash('sha256').update(dataDir).digest('hex').slice(0, 8)}`
 }
 
-/** Plans a service. Throws a ParleyError for what must not be, or cannot be, in its definition. */
+/**
+ * Plans a service. Throws a ParleyError if its definition would contain secrets or characters that it cannot contain.
+ */
 export function planService(wishes: ServiceWishes): ServicePlan {
   const { program, dataDir, isDefaultDataDir, env, before } = wishes
   const [node = '', ...rest] = program
@@ -109,7 +111,7 @@ function valuesOf(names: readonly string[], env: ServiceWishes['env']): Record<s
   return Object.fromEntries(pairs)
 }
 
-/** npm may delete what `npx` has downloaded, and the service would then not start. */
+/** Refuses a program in the cache of npx: npm may delete it, and the service would then not start. */
 function refuseNpxCache(program: readonly string[]): void {
   if (!program.some((word) => /[\\/]_npx[\\/]/.test(word))) return
   throw new ParleyError(

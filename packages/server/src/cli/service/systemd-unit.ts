@@ -2,9 +2,9 @@ import type { ServicePlan, ServiceRecord } from './service-plan.ts'
 
 /**
  * Formats the unit of a service for the systemd of one user. The server parks its turns when it gets SIGTERM;
- * `KillMode=mixed` sends that signal only to the server, and kills what is left afterwards. `OOMPolicy=continue` lets
- * the server report an agent that the kernel killed. Exit code 2 means that an option or config.json is wrong, which
- * a restart does not correct.
+ * `KillMode=mixed` sends that signal only to the server, and kills remaining processes afterwards. `OOMPolicy=continue`
+ * lets the server report an agent that the kernel killed. Exit code 2 means that an option or config.json is wrong,
+ * which a restart does not correct.
  */
 export function systemdUnit({ command, variables, record }: ServicePlan): string {
   const [program = '', ...args] = startable(command)

@@ -54,7 +54,7 @@ it('a queued prompt is shown above its turn, and a steered one is marked', () =>
   ])
 })
 
-it('a changed command is shown as it ran, and waiting for an answer does not count as work', () => {
+it('a changed command is shown in its changed form, and the wait for an answer does not count as work', () => {
   const call = { toolCallId: 'c', kind: 'execute', title: 'rm -rf build', input: { command: 'rm -rf build' } }
   const input = { command: 'ls build' }
   const shown = lines(

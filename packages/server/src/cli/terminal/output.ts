@@ -8,7 +8,7 @@ export type Output = {
   readonly errStyle: Style
   readonly isOutTerminal: boolean
   readonly isErrTerminal: boolean
-  /** Whether a person can be asked: there is a keyboard and a place to show the request. */
+  /** Whether a person can be asked: the input and the output are a terminal. */
   readonly canAsk: boolean
   columns(): number
   /** Aborts when the reader of the output closes the pipe (`| head`). Later output is dropped. */

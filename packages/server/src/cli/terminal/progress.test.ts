@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('progress without a terminal is a line now and then', () => {
+it('progress without a terminal is a new line from time to time', () => {
   const { said, context } = contextUnderTest({ env: {}, cwd: '/' })
   const progress = startProgress('installing tiny', context.output)
   progress.say('fetch one')

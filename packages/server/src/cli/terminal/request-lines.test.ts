@@ -27,7 +27,7 @@ const request: OpenPermission = {
 }
 
 describe('a permission', () => {
-  it('shows what, where and why, with the whole command', () => {
+  it('shows the action, the place and the reason, with the whole command', () => {
     expect(permissionLines(request, '/somewhere', style)).toEqual([
       '? The agent asks for permission: execute (Bash, in /somewhere)',
       '  rm -rf build',
@@ -38,7 +38,7 @@ describe('a permission', () => {
     ])
   })
 
-  it('says that it is outside of what a mode or a grant covers', () => {
+  it('contains a warning if the call is outside the folder or changes a protected file', () => {
     const [head] = permissionLines({ ...request, outside: true, protected: true }, '/somewhere', style)
     expect(head).toContain('(Bash, in /somewhere, outside the folder, a protected file)')
   })
@@ -49,7 +49,7 @@ describe('a permission', () => {
     expect(lines.slice(-3)).toEqual(['    a.txt', '    -one', '    +two'])
   })
 
-  it('shows each file of a patch separately, with what happens to it', () => {
+  it('shows each file of a patch separately, with the kind of its change', () => {
     const diffs = [
       { path: 'a.txt', patch: '@@ -1 +1 @@\n-one\n+two' },
       { path: 'c.txt', movedFrom: 'b.txt', patch: '@@ -1 +1 @@\n-b\n+c' },
@@ -117,7 +117,7 @@ describe('a question', () => {
     expect(readAnswer('3 1 1', question({ multiple: true }))).toEqual(['CI', 'Tests'])
   })
 
-  it('takes free text only if it says so', () => {
+  it('takes free text only if the question accepts free text', () => {
     expect(readAnswer('neither', question({}))).toBeUndefined()
     expect(readAnswer('neither', question({ freeText: true }))).toBe('neither')
     expect(readAnswer('none of them', question({ freeText: true, multiple: true }))).toEqual(['none of them'])

@@ -221,7 +221,7 @@ export class Screen {
     moveCursor(stderr, 0, -this.#lines.getCursorPos().rows)
     cursorTo(stderr, 0)
     clearScreenDown(stderr)
-    // Otherwise readline would move up by the rows that it drew last, which are gone.
+    // Otherwise readline would move up by the rows of its last output, which are no longer on the screen.
     Object.assign(this.#lines, { prevRows: 0 })
     this.#isPromptShown = false
   }

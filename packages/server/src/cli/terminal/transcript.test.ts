@@ -100,7 +100,7 @@ describe('rows', () => {
     expect(piece?.text.split('\n')).toHaveLength(2)
   })
 
-  it('say why a tool failed, and how a turn ended', () => {
+  it('contain the error of a failed tool, and the outcome of a turn', () => {
     const one = transcript(pipes)
     const pieces = [
       ...one.event(called('c')),
@@ -144,7 +144,7 @@ describe('rows', () => {
     )
   })
 
-  it('show a diff once: with its permission request, or else under its row', () => {
+  it('show a diff once: with its permission request, or otherwise under the row of the call', () => {
     const diff = { path: 'a.txt', before: 'one\n', after: 'two\n' }
     const asked = event({
       type: 'permission.requested',
@@ -185,7 +185,7 @@ describe('rows', () => {
     expect(one.event(event({ ...answer, requestId: 's', carriedFrom: 'r' }))).toEqual([])
   })
 
-  it('say how a request was resolved, without details for programs', () => {
+  it('contain the resolution of a request, without details for programs', () => {
     const rows = (...events: SessionEvent[]) => {
       const one = transcript(pipes)
       return textTo(
@@ -292,7 +292,7 @@ describe('text for a terminal', () => {
     expect(oneLine('abcdef', 4)).toBe('abc…')
   })
 
-  it('is coloured only on a terminal, unless told otherwise', () => {
+  it('is coloured only on a terminal, unless NO_COLOR or FORCE_COLOR is set', () => {
     expect(isColoured(true, {})).toBe(true)
     expect(isColoured(false, {})).toBe(false)
     expect(isColoured(true, { NO_COLOR: '1' })).toBe(false)
@@ -301,7 +301,7 @@ describe('text for a terminal', () => {
   })
 })
 
-it('a steered prompt that a lost agent had not taken up is shown as paused, not as one that runs next', () => {
+it('a steered prompt that a lost agent had not taken up is shown as paused, not as the next prompt', () => {
   const rows = (more = {}) =>
     textTo('err', transcript().event(event({ type: 'prompt.queued', promptId: 'p', ...more })))
   expect(rows()).toContain('queued: another turn runs first')

@@ -106,7 +106,7 @@ it('/api/me describes a user whom Parley does not store, who can create neither 
     expect((await ask('ada', path, { name: 'x' })).body.error).toMatchObject({ code: 'not_supported' })
 })
 
-it('when the signal of a user aborts, or the time is over, connections are closed and requests are refused', async () => {
+it('when the signal of a user aborts, or the access expires, connections are closed and requests are refused', async () => {
   const leaving = new AbortController()
   const expiresAt = Date.now() + 2_000
   const { ask, connect } = await embedded({

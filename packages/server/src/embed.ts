@@ -17,8 +17,8 @@ export type EmbedOptions = Pick<
 > & {
   readonly host: Host
   /**
-   * Gives every right. A server with its own sign-in passes `authenticate` instead of adding this token to the requests
-   * of signed-in users.
+   * A token with all rights. A server with its own sign-in passes `authenticate` instead of adding this token to the
+   * requests of signed-in users.
    */
   readonly token: string
   /** The public URL of the server, e.g. https://example.org; a function if the URL is known only later. */
@@ -26,8 +26,8 @@ export type EmbedOptions = Pick<
   /** The path under which Parley is mounted, e.g. /parley. Without it, Parley answers every path. */
   readonly base?: string
   /**
-   * Serves the console too. `url` and `base` must then be what browsers use, and `access` must store their keys: it is the
-   * store of the host.
+   * Serves the console too. `url` and `base` must then be the URL and the path that browsers use, and `access` must be
+   * the store of the host, because it stores the keys of browsers.
    */
   readonly console?: boolean
   readonly logger?: FaceSettings['logger']
@@ -81,7 +81,7 @@ export function createEmbedded(options: EmbedOptions): Embedded {
   })
 
   let isPublished = !hasConsole
-  /** Tells the console where it is, once the URL is known. */
+  /** Passes the URL to the console, once it is known. */
   function publish(): void {
     if (isPublished) return
     face.address.set(publicUrl())

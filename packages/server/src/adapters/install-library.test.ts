@@ -69,7 +69,7 @@ it('the program is left out if the machine has another one', async () => {
   expect(await install(true)).toMatchObject({ changed: false })
 })
 
-it('a program that is missing or wanted is added to the installed library, and then left in place', async () => {
+it('a program that is missing or explicitly requested is added to the installed library, and then kept', async () => {
   await install(true)
   expect(await install(false)).toEqual({
     version: '1.0.0',
@@ -93,11 +93,11 @@ it('a library without a program for this platform is refused', async () => {
   expect(readdirSync(agentsFolder)).toEqual([])
 })
 
-it('another content of the tested version is refused, and other versions are installed without that check', async () => {
+it('the tested version with different content is refused, and other versions are installed without that check', async () => {
   const integrity = registry.integrityOf(name, '1.0.0')
   await expect(install(true, { integrity: `sha512-${'A'.repeat(86)}==` })).rejects.toMatchObject({
     code: 'agent_failed',
-    message: `${name} 1.0.0 was not installed: its content is not the one that Parley was tested with.`,
+    message: `${name} 1.0.0 was not installed: its content differs from the content that Parley was tested with.`,
   })
   expect(readdirSync(agentsFolder)).toEqual([])
   expect(await install(true, { integrity })).toMatchObject({ version: '1.0.0', changed: true })

@@ -223,7 +223,7 @@ describe('a failed installation leaves the installed version in place', () => {
     unharmed()
   })
 
-  it('for a package whose version differs from what the registry said', async () => {
+  it('for a package whose version differs from the version in the registry', async () => {
     publish('2.0.0', { claims: '2.0.1' })
     const { code, message } = await refusal(install('2.0.0'))
     expect(code).toBe('agent_failed')

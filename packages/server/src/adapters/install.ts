@@ -166,7 +166,7 @@ async function prepare(work: Work, staging: string): Promise<string> {
   writeFileSync(join(staging, 'package.json'), `${JSON.stringify(project, null, 2)}\n`)
   const run = { cwd: staging, package: name, version, onLine: say, signal }
   const programs = isWhole ? '--include=optional' : '--omit=optional'
-  // A library brings what it loads. Its peers are for programs that use its types.
+  // A library contains the code that it loads. Its peer dependencies are only for programs that use its types.
   const peers = library ? ['--legacy-peer-deps'] : []
   await runNpm(npm, [...npmInstall, programs, ...peers, `${name}@${version}`], run)
   const found = manifestIn(staging, name).version
@@ -177,13 +177,14 @@ async function prepare(work: Work, staging: string): Promise<string> {
   return found
 }
 
-/** Refuses another content of the tested version than the one that Parley was tested with. */
+/** Refuses the tested version if its content differs from the content that Parley was tested with. */
 function expectIntegrity(work: Work, found: string, staging: string): void {
   const { package: name, integrity } = work
   if (integrity === undefined || found !== work.version) return
   const lock = readJson(join(staging, 'package-lock.json')) as Lock
   const given = lock.packages?.[`node_modules/${name}`]?.integrity
-  if (given !== integrity) throw broken(work, 'its content is not the one that Parley was tested with')
+  if (given !== integrity)
+    throw broken(work, 'its content differs from the content that Parley was tested with')
 }
 
 type Lock = { readonly packages?: Record<string, { readonly integrity?: string }> }

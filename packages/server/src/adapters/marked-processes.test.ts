@@ -41,7 +41,7 @@ describe.runIf(existsSync('/proc'))('agents that a former owner has left behind'
     for (const { command } of others) process.kill(command, 'SIGKILL')
   })
 
-  it('need not exist', async () => {
+  it('may be missing', async () => {
     await expect(agentLeftovers.end('nobody')).resolves.toBeUndefined()
   })
 })

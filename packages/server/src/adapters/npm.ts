@@ -98,7 +98,7 @@ export async function runNpm(npm: Npm, args: readonly string[], run: NpmRun): Pr
 
 function npmFailure(stdout: string, stderr: string, run: NpmRun, signal?: string): ParleyError {
   const { code, summary } = npmError(stdout, stderr)
-  const words = summary ?? (signal ? `it was ended by ${signal}` : firstLine(stderr) || 'it did not say why')
+  const words = summary ?? (signal ? `it was ended by ${signal}` : firstLine(stderr) || 'it gave no reason')
   const [reason, message] = explain(code ?? signal, words, run)
   const isMissing = reason === 'package' || reason === 'version'
   return new ParleyError(isMissing ? 'not_found' : 'agent_failed', message, {
@@ -151,7 +151,7 @@ function explain(
     return ['platform', `${name} ${version} does not run on ${process.platform} ${process.arch}.`]
   }
   if (code === 'EINTEGRITY') {
-    return ['damaged', `What npm downloaded for ${name} is damaged. Run "npm cache verify", then try again.`]
+    return ['damaged', `npm's download of ${name} is damaged. Run "npm cache verify", then try again.`]
   }
   if (code === 'ENOTCACHED') return ['network', `npm is set to work offline, and does not have ${name}.`]
   if (/^(ECONN|ENET|EHOST|ENOTFOUND|EAI_|ETIMEDOUT|ERR_SOCKET|FETCH_ERROR|E5\d\d)/.test(code)) {

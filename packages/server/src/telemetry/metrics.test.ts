@@ -41,7 +41,7 @@ describe('the text for Prometheus', () => {
     expect(sampleValue(families, 'wait_seconds_count', { by: 'person' })).toBe(5)
   })
 
-  it('stays bounded when label values are not, and loses no count', () => {
+  it('has a limited number of series even if label values are unlimited, and loses no count', () => {
     const counter = createCounter({ name: 'things_total', help: 'Things.', labels: ['of'] })
     for (let index = 0; index < 10_000; index++) counter.add([`thing ${index}`])
     const samples = readPrometheus(text(counter.lines())).get('things_total')?.samples ?? []

@@ -237,7 +237,7 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** Ids, not names: the name of a person is content. */
+/** Only ids, because the name of a person counts as content. */
 function actorAttributes(actor: Actor | undefined): Attributes {
   if (!actor) return {}
   const means = actor.device ?? actor.token ?? actor.link

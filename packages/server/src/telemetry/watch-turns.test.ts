@@ -18,7 +18,7 @@ const fail = (error: unknown) => {
 }
 
 describe('watching turns', () => {
-  it('keeps a bounded number of turns, and still reports every end', () => {
+  it('keeps a limited number of turns, and still reports every end', () => {
     let ends = 0
     const turns = new TurnWatch([{ turnEnded: () => ends++ }], fail)
     const ids = Array.from({ length: 10_500 }, (_, index) => `session ${index}`)
@@ -28,7 +28,7 @@ describe('watching turns', () => {
     expect([turns.open, ends]).toEqual([0, 10_500])
   })
 
-  it('keeps a bounded number of calls in a turn, and still reports every end', () => {
+  it('keeps a limited number of calls in a turn, and still reports every end', () => {
     const reported = { began: 0, ended: 0, known: 0 }
     const listener: TurnListener = {
       callStarted: () => void reported.began++,

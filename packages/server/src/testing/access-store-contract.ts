@@ -42,7 +42,7 @@ export function accessStoreContract(name: string, open: () => Promise<AccessStor
       expect(await store.accessRecords()).toEqual([a, recordOf('b', { retiredAt: 5 })])
     })
 
-    it('stores when a record was last used, and nothing else', async () => {
+    it('touching a record changes only the time of its last use', async () => {
       await store.putAccessRecord(recordOf('a', { retiredAt: 4 }))
       await store.touchAccessRecord('device', 'a', 6)
       await store.touchAccessRecord('device', 'missing', 6)

@@ -79,7 +79,7 @@ function targetCases({ get, tested }: Setup): void {
 }
 
 function searchCases({ get }: Setup): void {
-  it('moves a cursor once, and adds the deliveries only then', async () => {
+  it('moves a cursor once, and adds deliveries only if it has moved the cursor', async () => {
     const store = get()
     await store.putTarget(targetOf('a'))
     expect(await store.alertCursor('ses_1')).toBeUndefined()
@@ -104,7 +104,7 @@ function searchCases({ get }: Setup): void {
     expect(await store.claimDeliveries({ now: 9000, until: 10_000, limit: 10 })).toHaveLength(1)
   })
 
-  it('names the sessions whose log continues after their cursor, until it was searched', async () => {
+  it('lists the sessions whose log continues after their cursor, until they were searched', async () => {
     const store = get()
     const [a, b] = [await created(store, 1000), await created(store, 2000)]
     expect(await store.sessionsToSearch(1000)).toEqual([b])
@@ -219,7 +219,7 @@ function claimCases(setup: Setup): void {
 function outcomeCases(setup: Setup): void {
   const add = adding(setup)
 
-  it('never returns a delivery that is done, also if it is settled twice', async () => {
+  it('never returns a delivery that is done, even if it is settled twice', async () => {
     const store = await add([deliveryOf(1)])
     await store.claimDeliveries({ now: 2000, until: 3000, limit: 9 })
     await store.settleDelivery('a', 'ses_1:1', { done: true, sent: false, at: 2000 })
@@ -238,7 +238,7 @@ function outcomeCases(setup: Setup): void {
 }
 
 function presenceCases({ get }: Setup): void {
-  it('knows who has a visible page', async () => {
+  it('reports whether a person has a visible page', async () => {
     const store = get()
     await store.setPresence('page 1', 'per_a', 2000)
     await store.setPresence('page 2', 'per_a', 3000)

@@ -31,7 +31,7 @@ export class CertificateAuthority {
     this.#openssl('x509', '-req', '-in', `${name}.csr`, ...signer, ...validity, '-out', `${name}.crt`)
   }
 
-  /** The SHA-256 of the public key of a certificate, as Chromium takes it to accept the certificate. */
+  /** The SHA-256 of the public key of a certificate, in the form of Chromium's list of accepted certificates. */
   keyHash(name: string): string {
     const key = this.#openssl('x509', '-in', `${name}.crt`, '-pubkey', '-noout')
     const der = this.#openssl('pkey', '-pubin', '-outform', 'der', { input: key })

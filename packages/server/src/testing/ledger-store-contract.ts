@@ -13,7 +13,7 @@ export type LedgerStoreUnderTest = {
   cleanup(): Promise<void>
 }
 
-/** Tests every rule of the port `LedgerStore`, and what a `SessionStore` does for the ledger, for any store. */
+/** Tests every rule of the port `LedgerStore`, and how a `SessionStore` queues drafts, for any store. */
 export function ledgerStoreContract(name: string, open: () => Promise<LedgerStoreUnderTest>): void {
   describe(`${name} satisfies the contract of a ledger store`, () => {
     let tested: LedgerStoreUnderTest
@@ -80,7 +80,7 @@ function entryCases(store: Tested): void {
     expect((await store().lastOfLedger())?.n).toBe(2)
   })
 
-  it('stores entries of which only one can be the next, if several are appended at once', async () => {
+  it('accepts exactly one of several concurrent appends at the same position', async () => {
     const all = await Promise.allSettled(
       ['x', 'y', 'z'].map((subject) => store().chainLedger([entryOf(1, { subject })], [])),
     )
@@ -88,7 +88,7 @@ function entryCases(store: Tested): void {
     expect(await store().ledger({ limit: 10 })).toHaveLength(1)
   })
 
-  it('returns entries in order, in pages, and those about a subject', async () => {
+  it('returns entries in order, in pages, and can select those about a subject', async () => {
     expect(await store().lastOfLedger()).toBeUndefined()
     const about = (n: number) => ({ subject: n % 2 ? 'odd\n' : 'even' })
     const entries = [1, 2, 3, 4, 5].map((n) => entryOf(n, about(n)))

@@ -22,7 +22,7 @@ const lookup = defineTool(definition)
 const words = (text: string) => ({ content: [{ type: 'text', text }] })
 
 describe('a tool definition', () => {
-  it('has its input schema as a model sees it', () => {
+  it('contains its input schema in the form that a model gets', () => {
     expect(lookup.inputSchema).toEqual({
       type: 'object',
       properties: {
@@ -33,7 +33,7 @@ describe('a tool definition', () => {
     })
   })
 
-  it('needs a permission and is not read-only, unless it says otherwise', () => {
+  it('needs a permission and is not read-only, unless its annotations say otherwise', () => {
     expect(lookup.annotations).toEqual({ title: 'lookup', kind: 'other', readOnly: false, safe: false })
     const read = defineTool({ ...definition, annotations: { readOnly: true, safe: true, title: 'Look' } })
     expect(read.annotations).toEqual({ title: 'Look', kind: 'read', readOnly: true, safe: true })
@@ -100,7 +100,7 @@ describe('a run', () => {
     expect(await lookup.run({ word: 'sage', times: 2 }, context())).toEqual(words('sage sage'))
   })
 
-  it('gets the context it was called with', async () => {
+  it('is passed to the handler with the context of the call', async () => {
     const given = { ...context(), toolCallId: 'call-1', env: { COLOUR: 'green' } }
     const seen: HostToolContext[] = []
     const tool = defineTool({ ...definition, run: (_, about) => void seen.push(about) })

@@ -54,7 +54,9 @@ const oldest: Record<string, readonly string[]> = {
   'tool-output-denied': ['toolCallId'],
 }
 
-/** Why readers of this major version, or its oldest release, would refuse the chunk. */
+/**
+ * The reason why readers of this major version, or its oldest release, refuse the chunk; undefined if they accept it.
+ */
 export async function refusalOf(chunk: UiChunk, sdk: Sdk): Promise<string | undefined> {
   const sent = JSON.parse(JSON.stringify(chunk)) as UiChunk
   const schema = sdk === 6 ? ai6.uiMessageChunkSchema() : ai7.uiMessageChunkSchema()
@@ -70,7 +72,7 @@ function unknownField(chunk: UiChunk, known: readonly string[]): string | undefi
   return stranger && `6.0.0 does not know ${stranger} in ${JSON.stringify(chunk)}`
 }
 
-/** Why either major version would not accept these messages as the initial messages of a page. */
+/** The reason why a major version refuses these messages as the initial messages of a page; undefined if none does. */
 export async function refusalOfMessages(messages: readonly UiMessage[]): Promise<string | undefined> {
   const checks = [ai6.safeValidateUIMessages({ messages }), ai7.safeValidateUIMessages({ messages })]
   for (const check of await Promise.all(checks)) if (!check.success) return check.error.message

@@ -7,7 +7,7 @@ import { done, isEvent, itemsOf, type TurnItem } from './turn-under-test.ts'
 
 const messagesOf = (...said: TurnItem[]) => incomingMessagesOf(itemsOf(said).filter(isEvent))
 
-it('converts what an agent says and does into the messages that are the same for all agents', () => {
+it('converts the output of an agent into messages whose format is the same for all agents', () => {
   const messages = messagesOf(
     { type: 'agent.connected', connectionId: 'con_1', model: 'small', cwd: '/somewhere' },
     { type: 'thinking.written', blockId: 'b0', text: 'hm' },
@@ -125,7 +125,7 @@ it('shows the input of a call while it is written', () => {
   expect(messages.take(called as never)).toMatchObject([{ type: 'tool_call_update', rawInput: { a: 1 } }])
 })
 
-it('sends a long input only when it has grown by a share of its length, so that the total stays small', () => {
+it('sends a long input again only when it has grown by a share of its length, so that the total stays small', () => {
   const messages = new IncomingMessages()
   messages.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Write' })
   const text = '0123456789'

@@ -104,7 +104,7 @@ it.each([
   }
 })
 
-it('marks what a subagent did, and what needed no approval', () => {
+it('marks the events of subagents, and calls that needed no approval', () => {
   const [, started] = eventsOf({ ...called, parentToolCallId: 't1' } as TurnItem, ended)
   expect(started?.data).toMatchObject({ requires_approval: false, parent_tool_call_id: 't1' })
 })

@@ -40,10 +40,10 @@ export type CallsParts = {
 }
 
 /**
- * The tool calls of a turn as parts of its message. Only one running call is shown at a time: it holds the stage.
- * Another call of the main agent gets its part when the stage is free, when it asks or when it ends. A request can
- * therefore be in the last step with no running call beside it; a page that uses the AI SDK unchanged sends an answer
- * only then. Calls of subagents get a part only when they ask.
+ * The tool calls of a turn as parts of its message. Only one running call is shown at a time. Another call of the main
+ * agent gets its part when no running call is shown, when it asks or when it ends. A request can therefore be in the
+ * last step with no running call beside it; a page that uses the AI SDK unchanged sends an answer only then. Calls of
+ * subagents get a part only when they ask.
  */
 export class TurnCalls {
   readonly #parts: CallsParts
@@ -89,7 +89,7 @@ export class TurnCalls {
   drafted({ toolCallId, name, title, parentToolCallId }: DeltaOf<'tool-call.drafted'>): void {
     // A reader that joins late may get output of a call whose start it missed. Such a call is announced with an empty
     // name; it is ignored.
-    if (name === '' || parentToolCallId || this.#calls.has(toolCallId) || !this.#stageIsFree()) return
+    if (name === '' || parentToolCallId || this.#calls.has(toolCallId) || !this.#canShowAnother()) return
     const call = this.add({ id: toolCallId, name, title, input: undefined })
     this.#parts.steps.begin(this.#parts.writing())
     this.#place(call)
@@ -114,7 +114,7 @@ export class TurnCalls {
     this.running.add(call)
     if (call.step !== undefined) return asked ? undefined : this.refresh(call)
     if (parent) return this.reveal(parent)
-    if (!this.#stageIsFree()) return void this.#held.add(call)
+    if (!this.#canShowAnother()) return void this.#held.add(call)
     this.#parts.steps.begin(this.#parts.writing())
     this.show(call)
   }
@@ -218,10 +218,10 @@ export class TurnCalls {
     this.promote()
   }
 
-  /** Gives the stage to the next held call. */
+  /** Shows the next held call. */
   promote(): void {
     const [next] = this.#held
-    if (next && this.#stageIsFree()) this.show(next)
+    if (next && this.#canShowAnother()) this.show(next)
   }
 
   /** Whether another call in the last step still runs and does not ask. */
@@ -246,7 +246,7 @@ export class TurnCalls {
     call.step = this.#parts.steps.current
   }
 
-  #stageIsFree(): boolean {
+  #canShowAnother(): boolean {
     return this.#shown.size === 0 && !this.#parts.waiting()
   }
 

@@ -264,7 +264,7 @@ describe('a response that is cut between any two events', () => {
   ])
 
   it.each(items.filter(isEvent).map(({ seq }) => seq))(
-    'continues after %i with what is missing',
+    'continues after event %i with the missing chunks',
     async (cursor) => {
       for (const sdk of sdks) {
         const whole = chunksOf(items, { sdk })
@@ -279,7 +279,7 @@ describe('a response that is cut between any two events', () => {
   )
 })
 
-it('records how much a page has of a text that was open when the response ended', async () => {
+it('records how much of an open text a page had received when the response ended', async () => {
   const first = itemsOf([
     called('c1'),
     piece('one ', 0),

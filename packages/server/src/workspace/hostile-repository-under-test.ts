@@ -28,7 +28,7 @@ export type HostileCase = {
   setUp(place: Place): void
   /** A shell command that makes plain git run the program in the folder. */
   readonly proof?: string
-  /** Why plain git does not run the program, if it does not. */
+  /** The reason why plain git does not run the program; absent if it does. */
   readonly never?: string
   /** The environment of the server, if that is part of the attack. */
   env?(place: Place): Record<string, string>

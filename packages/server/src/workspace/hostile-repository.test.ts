@@ -49,7 +49,7 @@ describe('inspecting an untrusted folder runs nothing from it', () => {
     if (proof !== undefined) expect(plainGitRuns(place, proof, given), 'plain git runs it').toBe(true)
   })
 
-  it.each(hookCases)('the hook $name is one that plain git runs', ({ setUp, proof }) => {
+  it.each(hookCases)('plain git runs the hook $name', ({ setUp, proof }) => {
     using place = createHostileFolder(setUp)
     expect(plainGitRuns(place, proof)).toBe(true)
   })

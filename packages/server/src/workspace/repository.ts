@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
 /**
- * The location of a repository. `gitDir` belongs to one work tree (HEAD, index); `commonDir` has what all work trees
- * share (configuration, objects, refs). They differ only in linked work trees.
+ * The location of a repository. `gitDir` belongs to one work tree (HEAD, index); `commonDir` contains the data that all
+ * work trees share (configuration, objects, refs). They differ only in linked work trees.
  */
 export type Repository = { readonly workTree: string; readonly gitDir: string; readonly commonDir: string }
 

@@ -132,7 +132,7 @@ describe('a watched folder', () => {
     expect(reported.filter((paths) => paths !== 'anything')).toEqual([])
   })
 
-  it('may become a repository while it is watched', async () => {
+  it('is watched further when it becomes a repository', async () => {
     const folder = folderWith({ 'src/a.txt': 'a' })
     const { reported } = await watched(folder)
     git(folder, 'init', '-q')

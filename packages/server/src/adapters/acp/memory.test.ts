@@ -77,7 +77,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
     return talked
   }
 
-  it('keeps a conversation, however often it is read and resumed without a prompt', async () => {
+  it('keeps a conversation that is repeatedly read and resumed without a prompt', async () => {
     const cwd = await conversationFolder()
     const { conversations, connect } = agents[name].adapter()
     const signal = AbortSignal.timeout(80_000)

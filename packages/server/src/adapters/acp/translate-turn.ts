@@ -118,7 +118,7 @@ export function errorOf({ code, message = '', data }: NativeError): ErrorInfo {
   const plain = unwrapped(message.replace(/^Internal error:? ?/, ''))
   return {
     code: (kind && kinds[kind]) || codes[String(code)] || 'agent_failed',
-    message: plain || details || 'The agent failed and did not say why.',
+    message: plain || details || 'The agent failed and gave no reason.',
     details: {
       ...(code !== undefined && { code }),
       ...(kind && { kind }),

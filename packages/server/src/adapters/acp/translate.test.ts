@@ -217,7 +217,7 @@ describe('a turn', () => {
       'Wait.',
     ],
     [{ code: 500, message: '{"error":{"message":"boom"}}' }, 'agent_failed', 'boom'],
-    [{}, 'agent_failed', 'The agent failed and did not say why.'],
+    [{}, 'agent_failed', 'The agent failed and gave no reason.'],
   ])('that ends with the error %j fails with its message', (error, code, message) => {
     expect(outputsOf(play(prompt(1), agent({ id: 1, error })), 'turn.ended')).toMatchObject([
       { outcome: 'failed', error: { code, message } },

@@ -307,7 +307,7 @@ describe('a fault at the start', () => {
     await expect.poll(() => processesIn(home), goneIn).toEqual([])
   })
 
-  it('the program is not executable: the error says so', async () => {
+  it('the program is not executable: the error names this reason', async () => {
     const program = shellProgram(home, 'forbidden', 'exit 0')
     chmodSync(program, 0o644)
     await using scene = await Scene.open(program)

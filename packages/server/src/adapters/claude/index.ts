@@ -175,7 +175,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     return { sdk: find().sdk as SdkPlace, executable: path }
   }
 
-  /** The version of the program, which only a program that comes with the SDK need not be asked for. */
+  /** The version of the program. A program that comes with the SDK has the version in the SDK; any other is asked. */
   async function versionFound(signal: AbortSignal): Promise<string | undefined> {
     const { sdk, program: path = '' } = find()
     if (sdk && path === includedProgram(sdk.folder)) return sdk.programVersion

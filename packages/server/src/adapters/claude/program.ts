@@ -337,7 +337,7 @@ async function loadSdk({
 const versionMs = 10_000
 const versions = new Map<string, string>()
 
-/** The version that a program reports, which is asked for once; undefined if it reports none. */
+/** The version that a program reports; undefined if it reports none. Each program is asked only once. */
 export async function versionOf(
   path: string,
   env: Readonly<Record<string, string>>,

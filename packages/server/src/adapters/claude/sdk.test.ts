@@ -61,14 +61,14 @@ describe('the program', () => {
     expect(await adapter.install?.library?.hasOtherProgram()).toBe(true)
   })
 
-  it('is the configured one before all others', async () => {
+  it('is the configured program, if one is configured', async () => {
     const executable = program(join(place, 'configured'), reporting('2.1.600'))
     const { agentsFolder } = agentsFolderWith()
     const adapter = createClaudeAdapter({ env: env(bin), agentsFolder, executable })
     expect(await adapter.probe(signal())).toMatchObject({ path: executable, version: '2.1.600' })
   })
 
-  it('cannot be used if it is too old, and then does not count as installed', async () => {
+  it('cannot be used if it is too old, and does not count as another usable program', async () => {
     const { agentsFolder } = agentsFolderWith({ hasProgram: false })
     const adapter = createClaudeAdapter({ env: env(oldBin), agentsFolder })
     expect(await adapter.probe(signal())).toEqual({

@@ -162,8 +162,8 @@ export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: Fold
 }
 
 /**
- * The permissions in a settings file. A file that cannot be read or parsed has none; Claude Code itself
- * reports what is wrong with it.
+ * The permissions in a settings file. A file that cannot be read or parsed has none; Claude Code itself reports the
+ * problem.
  */
 function permissionsIn(file: string): Record<string, unknown> | undefined {
   const { permissions } = settingsIn(file).settings as { permissions?: Record<string, unknown> }

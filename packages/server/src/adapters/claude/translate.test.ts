@@ -279,7 +279,7 @@ describe('outputs that are not part of the conversation', () => {
     expect(outputsOf(outputs, 'agent.noticed')).toMatchObject([{ code: 'conversation-reset' }])
   })
 
-  it('include a retry, and the retraction of what it replaces', () => {
+  it('include a retry, and the retraction of the output that it replaces', () => {
     const cut = allOutputs('stream-cut')
     const [lost] = outputsOf(cut, 'text.streamed')
     expect(outputsOf(cut, 'block.retracted')).toMatchObject([{ blockId: lost?.blockId }])

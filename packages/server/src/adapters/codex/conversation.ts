@@ -26,7 +26,8 @@ export async function openThread(
 }
 
 /**
- * Rejects a conversation in which Codex does not ask before each call: the host can refuse only what it is asked about.
+ * Rejects a conversation in which Codex does not ask before each call: the host can refuse only calls that it is asked
+ * about.
  */
 async function expectAsking(server: AppServer, { thread, ...opened }: NativeThreadOpened): Promise<void> {
   try {

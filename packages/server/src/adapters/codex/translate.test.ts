@@ -84,7 +84,7 @@ describe('texts', () => {
 
   const starts = (type: string, id: string): [string, object] => ['item/started', { item: { type, id } }]
 
-  it('that a steered prompt interrupts are written before what follows it', () => {
+  it('that a steered prompt interrupts are written before the items that follow it', () => {
     const { outputs } = translateAll(
       inTurn(),
       delta('one', 'Half a'),

@@ -110,7 +110,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     return path
   }
 
-  /** The file that selects what the faulty proxy does. */
+  /** The file that selects the fault of the faulty proxy. */
   get faultsFile(): string {
     return join(this.home, 'lies')
   }

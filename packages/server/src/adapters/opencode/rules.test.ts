@@ -56,7 +56,7 @@ it('recognises rules that are in place already', () => {
   expect(endsWith([], [everything])).toBe(false)
 })
 
-it('determines what OpenCode itself would decide', () => {
+it('returns the decision of the rules of OpenCode itself', () => {
   const own = agent(free, rule('read', '*', 'allow'), rule('read', '*.env', 'ask'), everything)
   const verdict = (permission: string, ...patterns: string[]) => ownDecision(own, { permission, patterns })
   expect(verdict('read', 'src/a.ts')).toBe('allow')
@@ -70,7 +70,7 @@ it('determines what OpenCode itself would decide', () => {
   expect(ownDecision(refused, { permission: 'bash', patterns: ['github'] })).toBe('allow')
 })
 
-it('determines what a subagent would do without asking', () => {
+it('lists the actions that a subagent may perform without asking', () => {
   const outside = rule('external_directory', '/data/*', 'allow')
   expect(unaskedBy(agent(free, everything, outside))).toEqual([])
   expect(unaskedBy(agent(free, everything, rule('read', '*', 'allow')))).toEqual([])

@@ -175,7 +175,7 @@ const message = (info: object) => ({
   properties: { sessionID: 'ses_1', info: { sessionID: 'ses_1', ...info } },
 })
 
-it('does not take an unrelated end for the end of a turn', () => {
+it('does not treat the end of other work as the end of a turn', () => {
   const state = withTurn(initialState({ root: 'ses_1' }), 1)
   const { outputs } = busy(state, 'idle')
   expect(outputs).toEqual([])

@@ -34,7 +34,7 @@ export function settingCases(tested: TestedStore): void {
     expect(await folders()).toEqual(['/b', '/B'])
   })
 
-  it('keeps the variables of a place as last set, and those of a session only as long as the session exists', async () => {
+  it('keeps the last variables that were set for a folder, and those of a session only as long as the session exists', async () => {
     const kept = async () =>
       (await tested.store.environments()).map(({ place, variables }) => [place, variables])
     await create('a')

@@ -142,7 +142,7 @@ export function answerText({ resolution }: BlockOf<'question'>, questionId: stri
   return `${[answer].flat().join(', ')}${carriedText(resolution.carriedFrom)}`
 }
 
-/** What is written before the answer to a question: who gave it, if anybody is named. */
+/** The heading of the answer to a question, with the name of the person who gave it, if it is recorded. */
 export function answerTitle({ resolvedBy }: BlockOf<'question'>): string {
   return resolvedBy ? `Answer by ${actorText(resolvedBy)}` : 'Answer'
 }

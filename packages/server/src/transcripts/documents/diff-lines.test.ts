@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { diffLines, diffText } from './diff-lines.ts'
 
 describe('diff lines', () => {
-  it('show what differs with three lines of context', () => {
+  it('show the differences with three lines of context', () => {
     const before = 'a\nb\nc\nd\ne\nf\ng\nh\ni\n'
     const text = diffText(diffLines({ path: 'x', before, after: before.replace('e', 'E') }))
     expect(text).toBe('@@ line 2 @@\n b\n c\n d\n-e\n+E\n f\n g\n h')

@@ -74,7 +74,7 @@ describe('a transcript', () => {
     expect(page?.match(/Prompt[^<]*/g)).toEqual(['Prompt', 'Prompt, withdrawn', 'Prompt, steered', 'Prompt'])
   })
 
-  it('says that a request which was asked again after a restart had already been answered', () => {
+  it('shows that a request which was asked again after a restart had already been answered', () => {
     const asked = {
       type: 'permission.requested',
       turnId: 'a',
@@ -134,7 +134,7 @@ describe('a transcript', () => {
     for (const text of both(view)) expect(text.match(/Which colour/g)).toHaveLength(1)
   })
 
-  it('says that a permission was allowed with changes, and what was run', () => {
+  it('shows that a permission was allowed with changes, with the input that ran', () => {
     const call = { turnId: 'a', toolCallId: 'c', kind: 'execute', title: 'rm -rf build' }
     const input = { command: 'rm -rf build' }
     const view = viewOf(

@@ -41,7 +41,7 @@ describe("an agent's Markdown as HTML", () => {
     expect(toHtml('~~a~~\n\n---')).toBe('<p class="text"><s>a</s></p><hr>')
   })
 
-  it('names the address of a link only if the text does not, and never loads an image', () => {
+  it('shows the address of a link only if the text does not contain it, and never loads an image', () => {
     expect(toHtml('https://a.example and <b@c.example>')).toBe(
       '<p class="text">https://a.example and b@c.example</p>',
     )

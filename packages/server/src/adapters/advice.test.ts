@@ -58,7 +58,7 @@ describe('the name to type for a program', () => {
     expect(programAsTyped(path, {})).toBe(`'${path}'`)
   })
 
-  it('for a terminal, prefers a program of that name on the PATH to the one that Parley runs', () => {
+  it('for a terminal, is the program of that name on the PATH, not the program that Parley runs', () => {
     const path = programIn('ours')
     programIn('own')
     expect(programForTerminal('tiny', path, { PATH: join(place, 'own') })).toBe('tiny')

@@ -12,7 +12,7 @@ const registry = await startRegistry()
 afterAll(() => registry[Symbol.asyncDispose]())
 
 let agentsFolder: string
-/** New names for each test, since npm caches what it fetched. */
+/** New names for each test, since npm caches the packages that it fetched. */
 let name: string
 let program: string
 let peer: string

@@ -30,8 +30,8 @@ const root = mkdtempSync(join(tmpdir(), 'parley-install-'))
 let registry: RegistryUnderTest
 let agentsFolder: string
 /**
- * A new package name for each test, since npm caches what it fetched. The name is short, since npm hides text that
- * looks like a key.
+ * A new package name for each test, since npm caches the packages that it fetched. The name is short, since npm hides
+ * text that looks like a key.
  */
 let name: string
 let tests = 0

@@ -1,4 +1,4 @@
-/** One file in a patch of the form `*** Update File: …`, and what the patch does to it. */
+/** One file in a patch of the form `*** Update File: …`, with the action of the patch on this file. */
 export type PatchedFile = {
   readonly action: 'edit' | 'delete' | 'move'
   readonly path: string

@@ -24,7 +24,7 @@ export type Alert = {
   /** The hash of a permission's input. Set only if `text` contains the whole input. */
   readonly inputHash?: string
   readonly outcome?: string
-  /** Who resolved a request: the name of a person, or another cause. */
+  /** The resolver of a request: the name of a person, or another cause. */
   readonly by?: string
 }
 

@@ -21,7 +21,7 @@ const maxTargets = 500
 const maxOfPerson = 20
 const tests = { max: 10, perMs: 60_000 }
 
-/** Manages the targets: what a caller may see, add, change, remove and test. */
+/** The operations on targets, within the rights of the caller. */
 export type Targets = {
   list(principal: Principal): Promise<{ targets: Target[]; pushKey: string }>
   add(principal: Principal, given: NewTarget): Promise<Target & { secret?: string }>

@@ -131,7 +131,7 @@ function readable(file: string): ConfigFile {
 }
 
 /**
- * Writes atomically and with access for this user only, whatever the file mode was before, because the file may now
+ * Writes atomically and with access for this user only, regardless of the previous file mode, because the file may now
  * contain keys.
  */
 function write(file: string, config: ConfigFile): void {

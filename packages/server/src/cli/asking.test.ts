@@ -81,7 +81,7 @@ describe('a person at the terminal', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('answers one request with one line, whatever was pasted after it', async () => {
+  it('answers one request with one line, even if more lines were pasted', async () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'parallel'])
     await running.until(choose)

@@ -62,7 +62,7 @@ it('a backup of a running server is restored elsewhere with every session, and r
   await expect(other.call('getSession', { params: { id: later }, query: {} })).rejects.toThrow(
     /No session|no session/,
   )
-  // A reader whose cursor lies ahead of the restored log is told to read from the start.
+  // A reader whose cursor is beyond the head of the restored log gets an error and must read from the start.
   const cursor = { after: before.seq, epoch: before.epoch, limit: 10 }
   await expect(other.call('events', { params: { id: first }, query: cursor })).rejects.toMatchObject({
     code: 'conflict',

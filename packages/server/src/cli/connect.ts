@@ -72,9 +72,9 @@ function isInUse(thrown: unknown): thrown is ParleyError {
 }
 
 /**
- * What the caller knows about the lock of the folder. `held`: another process holds it, so the record is used even if
- * its pid seems to have ended. `free`: no process holds it, or the caller tries to take it next, so a record is ignored
- * as out of date if no server proves that it wrote the record.
+ * The caller's knowledge of the lock of the folder. `held`: another process holds it, so the record is used even if its
+ * pid seems to have ended. `free`: no process holds it, or the caller tries to take it next, so a record is ignored as
+ * out of date if no server proves that it wrote the record.
  */
 type Lock = 'held' | 'free' | 'unknown'
 

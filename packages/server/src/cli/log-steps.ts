@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { HostObserver } from '../core/index.ts'
 
 /**
- * Logs what agents do: at `debug` each step, with names and sizes; at `info` a turn that failed; at `warn` an agent
+ * Logs the work of agents: at `debug` each step, with names and sizes; at `info` a turn that failed; at `warn` an agent
  * that was lost. Content of people or agents is never logged; error messages are logged only at `debug`.
  */
 export function logSteps(logger: Logger): HostObserver {

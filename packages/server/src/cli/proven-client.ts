@@ -169,7 +169,7 @@ async function provesToken({ url, id }: NodeInfo, token: string): Promise<boolea
 function replaced({ url }: ProvableOwner): ParleyError {
   return new ParleyError(
     'busy',
-    `The server of this data folder no longer runs at ${url}: nothing answers there, or what answers cannot prove that it is that server. The token was not sent.`,
+    `The server of this data folder no longer runs at ${url}: nothing answers there, or the program that answers cannot prove that it is that server. The token was not sent.`,
     { details: { reason: 'unreachable', url } },
   )
 }

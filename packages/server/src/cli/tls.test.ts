@@ -36,7 +36,7 @@ function serialAt(url: string): Promise<string> {
 }
 
 describe('a server with a certificate', () => {
-  it('serves https and wss, and commands work although the certificate is not for their address', async () => {
+  it('serves https and wss, and commands work although the certificate is not for the address that they use', async () => {
     await using home = createHome()
     const { url, token } = await home.serve([...files('first'), '--public-url', 'https://parley.example'])
     expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)

@@ -125,7 +125,7 @@ function targetOf({ protocol, port }: URL): string {
   return `${protocol === 'https:' ? 'https+insecure' : 'http'}://127.0.0.1:${port}`
 }
 
-/** Shows what tailscale prints: it may ask the person to allow HTTPS in the tailnet. */
+/** Shows the output of tailscale, which may ask the person to allow HTTPS in the tailnet. */
 function startServing(program: string, target: string, { env, output }: Context): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['serve', '--bg', target], { env, stdio: ['ignore', 'pipe', 'pipe'] })

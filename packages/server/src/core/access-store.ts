@@ -1,6 +1,6 @@
 import type { SharedSettings } from './shared-settings.ts'
 
-/** What an access record describes. The folder access/ defines the data of each kind. */
+/** The kinds of access records. The folder access/ defines the data of each kind. */
 export type AccessKind = 'person' | 'token' | 'device' | 'invite'
 
 /** A person, or something with which a person gets access. */
@@ -18,7 +18,7 @@ export type AccessRecord = {
 /**
  * PORT. Stores access records and makes no decisions. Rules:
  * - a stored record is durable against the death of this process when the promise resolves.
- * - a retired record stays retired, whatever is stored later.
+ * - a retired record stays retired, even if it is stored again.
  * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
  * - the caller may keep what is returned; the store never changes it afterwards.
  */

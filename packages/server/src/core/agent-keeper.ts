@@ -3,8 +3,8 @@ import type { AgentAdapter } from './agent-adapter.ts'
 import { checked } from './checked.ts'
 
 /**
- * Stores what people configure for agents. The implementation, outside core, decides where to store it and how to
- * examine a program.
+ * Stores the agents and keys that people configure. The implementation, outside core, decides where to store it and how
+ * to examine a program.
  */
 export type AgentKeeper = {
   /** The stored part of an agent's description. */

@@ -15,7 +15,9 @@ export type NewDelivery = {
   /** The id of the alert. A target gets each alert once. */
   readonly alert: string
   readonly session: string
-  /** What the alert is about. Deliveries of a target about the same subject are sent one after another. */
+  /**
+   * The request or turn that the alert is about. Deliveries of a target with one subject are sent one after another.
+   */
   readonly subject: string
   readonly body: string
   readonly nextAt: number

@@ -34,8 +34,8 @@ afterEach(async () => {
 })
 
 /**
- * An agent that reports its id, starts a background task in each turn, and otherwise sends only what a test makes it
- * send.
+ * An agent that reports its id, starts a background task in each turn, and otherwise sends only the outputs that a test
+ * gives it.
  */
 async function world(): Promise<World> {
   const agent = faultyAgent((connection) => ({

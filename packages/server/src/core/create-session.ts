@@ -38,7 +38,7 @@ export type SessionCreation = {
 export type OwnParts = {
   /** Tools for this session's agent alone, in addition to the host's. They last as long as this host. */
   readonly tools?: readonly HostTool[]
-  /** Who creates the session. */
+  /** The actor that creates the session. */
   readonly by?: Actor
 }
 

@@ -22,7 +22,7 @@ import { meantServers } from './shown-secrets.ts'
 import { closeTask, stopped } from './task-transactions.ts'
 import { nextPrompt, pauseQueued } from './turn-transactions.ts'
 
-/** Returns what is recorded for a command in this state, or throws a refusal (ParleyError). Pure. */
+/** Returns the drafts that a command records in this state, or throws a refusal (ParleyError). Pure. */
 export function decide(state: SessionState, command: Command, context: DecideContext): Decision {
   switch (command.type) {
     case 'prompt.submit':

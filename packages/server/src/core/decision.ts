@@ -20,7 +20,7 @@ export type DecideContext = {
   readonly rules: readonly PermissionRule[]
   /** The place of the session's folder, if several processes share the store. */
   readonly place?: string | undefined
-  /** Who sent the command. */
+  /** The sender of the command. */
   readonly actor?: Actor
 }
 

@@ -510,7 +510,7 @@ describe('an output that cannot be serialised', () => {
   it.each<[string, object]>([
     ['cannot be serialised', { structuredOutput: cyclic }],
     ['has a wrong shape', { stopReason: 7 }],
-  ])('as the end of a turn that %s still ends the turn', async (_, odd) => {
+  ])('still ends the turn if it is the end of a turn that %s', async (_, odd) => {
     const agent = faultyAgent((connection) => ({
       async send() {
         connection.say({ type: 'turn.ended', outcome: 'completed', stopReason: 'end', ...odd })

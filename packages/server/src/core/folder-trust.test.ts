@@ -119,7 +119,7 @@ describe('an agent', () => {
 })
 
 describe('trust', () => {
-  it('covers what is inside a folder, nothing beside it and nothing above it', async () => {
+  it('covers a folder and everything inside it, but neither its siblings nor its parents', async () => {
     const made = await world()
     await made.host.trust(subfolder(made, 'a'))
     const trusted = async (name: string) => isTrusted(made, subfolder(made, name))
@@ -130,7 +130,7 @@ describe('trust', () => {
     expect(await isTrusted(made, made.cwd)).toBe(false)
   })
 
-  it('applies to the real folder, whatever path names it', async () => {
+  it('applies to the real folder, for every path that leads to it', async () => {
     const made = await world()
     const [real, outside] = [subfolder(made, 'real'), subfolder(made, 'outside')]
     const link = join(made.cwd, 'link')

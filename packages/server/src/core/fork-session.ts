@@ -28,7 +28,7 @@ export type ForkCopy = {
 
 type ForkDetails = {
   readonly title: string | undefined
-  /** Who forks the session. */
+  /** The actor that forks the session. */
   readonly by: Actor | undefined
 }
 

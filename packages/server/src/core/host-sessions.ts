@@ -54,8 +54,8 @@ export type HostSessions = {
   seal(sessionId: string): Promise<void>
 
   /**
-   * Resolves when the command is in the log. Checks the shape of the command, so that a face may pass on whatever it
-   * received.
+   * Resolves when the command is in the log. Checks the shape of the command, so that a face may pass on unchecked
+   * input.
    */
   command(sessionId: string, command: CommandInput, by?: Actor): Promise<Receipt>
   /**
@@ -189,7 +189,7 @@ async function detailOf(
   }
 }
 
-/** What remains of a deleted session. */
+/** The entry of the ledger for a deleted session. */
 function deletedEntry(
   { clock, sealer }: SessionServices,
   state: SessionState,

@@ -67,7 +67,7 @@ describe('in a session with host tools only,', () => {
   const only = (tools?: string[]) => state('bypass', { hostToolsOnly: true, ...(tools && { tools }) })
   const own: Subject = { tool: 'Read', kind: 'read', input: {}, readOnly: true }
 
-  it('no other tool runs, whatever rules and mode say', () => {
+  it('no other tool runs, in any mode and with any rules', () => {
     expect(evaluate(own, only(), [rule('allow', '*')])).toMatchObject({ decision: 'deny', by: 'rule' })
     expect(evaluate({ ...own, tool }, only(['Read', tool]), []).decision).toBe('deny')
   })

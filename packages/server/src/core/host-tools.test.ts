@@ -287,7 +287,7 @@ describe('a running tool', () => {
     ])
   })
 
-  it('determines the recorded result, whatever the agent reports', async () => {
+  it('determines the recorded result, even if the agent reports another one', async () => {
     const agent = faultyAgent(
       ({ input, say, endTurn }) => ({
         async send() {

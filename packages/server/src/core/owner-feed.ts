@@ -13,7 +13,7 @@ export type OwnerCursor = { readonly after: number; readonly epoch: string; read
 
 export type OwnerReader = {
   deliver(item: EncodedItem): void
-  /** All recorded events were delivered; what follows is live. */
+  /** All recorded events were delivered; later items are live. */
   live(): void
   /** The last call: the session has no owner, or its owner cannot be reached or has changed. */
   lost(): void

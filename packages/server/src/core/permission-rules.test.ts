@@ -64,7 +64,7 @@ describe('a call that reaches outside or changes a protected file', () => {
 describe('the tool list', () => {
   const only = (tools: string[]) => stateAfter({ ...created, mode: 'bypass', options: { tools } })
 
-  it('refuses every tool that is not in it, whatever rules and mode say', () => {
+  it('refuses every tool that is not in it, in any mode and with any rules', () => {
     expect(evaluate(bash('ls'), only(['Read']), [allow])).toMatchObject({ decision: 'deny', by: 'rule' })
     expect(evaluate(bash('ls'), only([]), [allow])).toMatchObject({ decision: 'deny' })
   })
@@ -288,7 +288,7 @@ describe('the options of a request', () => {
     }
   })
 
-  it('grant a subagent of the same kind, whatever its prompt', () => {
+  it('grant a subagent of the same kind, with any prompt', () => {
     const input = { prompt: 'look', description: 'Look', subagent_type: 'Explore' }
     const [, session] = optionsFor({ ...ofKind('subagent'), input })
     expect(session?.rule).toEqual({ tool: 'Tool', any: ['prompt'], exact: { subagent_type: 'Explore' } })

@@ -29,8 +29,7 @@ export type LoopParts = {
 }
 
 /**
- * The loop of a live session. Every recorded batch of events passes through it, whoever recorded it:
- *
+ * The loop of a live session. Every recorded batch of events passes through it:
  * 1. `#recorded`: the effects of the events, such as an interrupt, and the calls of listeners.
  * 2. `nextAction`: the action that the state requires now. A pure function, so that a restart continues in the same
  *    way.

@@ -60,7 +60,7 @@ export function createSessionNews(
   }
 }
 
-/** True for events that change what the session list shows. */
+/** True for events that change the entry of a session in the session list. */
 function isShown({ type }: SessionEvent): boolean {
   return /^(session|turn|prompt\.submitted|permission|question)/.test(type)
 }

@@ -14,7 +14,7 @@ const maxEvents = 16_384
 
 /**
  * The last blocks of a session, read backwards from its head. The cost depends on the tail, not on the length of the
- * log. The prompts of turns that start within the tail come first, wherever they were submitted.
+ * log. The prompts of turns that start within the tail come first, even if they were submitted before it.
  */
 export async function tailOf(
   store: SessionStore,

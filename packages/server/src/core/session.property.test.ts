@@ -126,8 +126,8 @@ type Conditions = {
   /** A request waits only briefly before its turn is parked. */
   parksSoon: boolean
   /**
-   * What the connection attempts do, in a repeating cycle. A `deaf` attempt connects late, and ignores that it was
-   * cancelled.
+   * The behaviour of the connection attempts, in a repeating cycle. A `deaf` attempt connects late, and ignores that it
+   * was cancelled.
    */
   connects: ('at-once' | 'slow' | 'deaf' | 'fails')[]
 }

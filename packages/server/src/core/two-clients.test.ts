@@ -35,7 +35,7 @@ describe('two clients', async () => {
     expect(one.of('delta').length).toBeGreaterThan(500)
   })
 
-  it('both see what one of them does', async () => {
+  it('both see the actions of one of them', async () => {
     const session = await server.create()
     const [one, other] = await bothOn(session)
     const { promptId } = await one.command(session, {

@@ -40,7 +40,7 @@ async function asking(): Promise<{ id: string; requestId: string }> {
   return { id, requestId: (await open())[0]?.requestId ?? '' }
 }
 
-it('a session, its prompt, a decision and changes of its settings name who caused them', async () => {
+it('a session, its prompt, a decision and changes of its settings name their actors', async () => {
   const { id, requestId } = await asking()
   await command(id, { type: 'permission.decide', requestId, decision: 'allow' })
   await command(id, { type: 'session.configure', model: 'scripted-small' })
@@ -56,7 +56,7 @@ it('a session, its prompt, a decision and changes of its settings name who cause
   for (const { type, actor } of events) if (actor) expect([...caused, ...later]).toContain(type)
 })
 
-it('a fork names who made it', async () => {
+it('a fork names its actor', async () => {
   const id = await server.session()
   const { body } = await command(id, { type: 'session.fork', title: 'A copy' })
   expect((await log(body.sessionId as string)).find(({ type }) => type === 'session.renamed')).toMatchObject({
@@ -64,7 +64,7 @@ it('a fork names who made it', async () => {
   })
 })
 
-it('exports name who prompted and decided', async () => {
+it('exports name the actors of prompts and decisions', async () => {
   const { id, requestId } = await asking()
   await command(id, { type: 'permission.decide', requestId, decision: 'deny' })
   for (const format of ['markdown', 'html']) {
@@ -75,7 +75,7 @@ it('exports name who prompted and decided', async () => {
   expect(text.split(tokenId).length).toBeGreaterThan(3)
 })
 
-it('rules, grants and trusted folders name who created them', async () => {
+it('rules, grants and trusted folders name their creators', async () => {
   const rule = await ask('/api/rules', { tool: 'Bash', decision: 'deny', scope: 'always' })
   expect(rule.body.createdBy).toMatchObject(named('http'))
   const trust = await ask('/api/trust', { folder: server.folder })

@@ -117,7 +117,7 @@ const endOf = (page: Page) =>
   (page.chat.messages.at(-1)?.metadata as { outcome?: string } | undefined)?.outcome
 const rests = ({ chat }: Page) => chat.status === 'ready' || chat.status === 'error'
 
-/** Sends each prompt from a page, then compares what each face reported with the log. Returns the deltas. */
+/** Sends each prompt from a page, then compares the report of each face with the log. Returns the deltas. */
 async function playAndCompare(
   sdk: Sdk,
   hosting: Omit<HostUnderTestOptions, 'limits'>,

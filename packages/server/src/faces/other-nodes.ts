@@ -52,7 +52,7 @@ export type PassedRequest = {
   readonly params: Readonly<Record<string, unknown>> | undefined
   readonly query: Readonly<Record<string, unknown>> | undefined
   readonly body: unknown
-  /** Who sent the request, for the events that the other node records. */
+  /** The actor that sent the request, for the events that the other node records. */
   readonly actor: Actor | undefined
   readonly isFromNode: boolean
   /** The address of the client, which the other node uses for its rate limits. */

@@ -77,7 +77,7 @@ it('a command to a node that is not the owner is checked on that node, and the l
     expect(actor).toMatchObject({ token: { id: tokenId, name: 'CI' }, via: 'http' })
 })
 
-it('a commandId of another token is a conflict, whichever nodes get the two commands', async () => {
+it('a commandId of another token is a conflict, even if different nodes get the two commands', async () => {
   const { id } = await owner.host.create({ agent: 'scripted', cwd: folder })
   const scopes = ['read', 'prompt']
   const [first, second] = [await newToken(beside, { scopes }), await newToken(third, { scopes })]

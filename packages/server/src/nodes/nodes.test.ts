@@ -75,7 +75,7 @@ it('a reader at another node gets the same events and deltas as one at the owner
   expect(textOf(here.deltas()).endsWith(textOf(there.deltas()).slice(-4_000))).toBe(true)
 })
 
-it('commands, changes of a session and its deletion are performed by the owner, whichever node gets them', async () => {
+it('commands, changes of a session and its deletion are performed by the owner, even if another node gets them', async () => {
   const all = (await nodes(3)) as [NodeUnderTest, NodeUnderTest, NodeUnderTest]
   const [owner, second, third] = all
   const id = await create(owner)

@@ -142,7 +142,7 @@ it('a terminal is listed, used and removed through every node, and belongs to th
   for (const node of nodes) expect((await node.server.ask(path)).body.terminals).toEqual([])
 })
 
-it('an unknown terminal is refused as on one node, whatever node its id names', async () => {
+it('an unknown terminal is refused with the same error as on a single node, even if its id names another node', async () => {
   for (const { suffix } of nodes) {
     const unknown = `trm_unknown${suffix}`
     expect(await far.terminal(unknown).ended).toBe(4004)
@@ -169,7 +169,7 @@ it('a browser signs in and stays signed in while each of its requests reaches an
   }
 })
 
-it('a pairing code works once, on whichever node it is typed, and all nodes know the device', async () => {
+it('a pairing code works once, on any node, and all nodes accept the device', async () => {
   for (const [maker, user] of [
     [owner, far],
     [far, beside],

@@ -61,7 +61,7 @@ export function upgradeHeaders({ headers }: IncomingMessage): Record<string, str
   }
 }
 
-/** How long the client has to read what was sent before the node closed the connection. */
+/** How long the client has to read the remaining data after the node has closed the connection. */
 const lingerMs = 1_000
 
 /** Connects the client with the terminal. When one side closes, the other side is closed too. */

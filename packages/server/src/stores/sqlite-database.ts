@@ -24,7 +24,7 @@ export type SqliteDatabase = {
   /** Empties the WAL. Throws if its contents cannot be written to the disk. */
   emptyWal(): void
   describeOwner(info: OwnerInfo): void
-  /** Copies the database to a new file. Other work continues meanwhile, and the copy includes what it writes. */
+  /** Copies the database to a new file. Other work continues meanwhile, and the copy includes its writes. */
   copyTo(file: string): Promise<void>
   close(): void
 }

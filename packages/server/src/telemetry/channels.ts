@@ -22,7 +22,7 @@ export type CommandMessage = {
   readonly sessionId: string
   /** The command as it was sent. A refused command may be invalid. */
   readonly command: CommandInput
-  /** Who sent the command. Absent if a program called the host without a principal. */
+  /** The sender of the command. Absent if a program called the host without a principal. */
   readonly actor?: Actor
   /** When the command was received, in milliseconds since 1970. */
   readonly at: number

@@ -10,7 +10,7 @@ import { createTelemetry } from '../index.ts'
 import { readPrometheus, sampleValue } from './prometheus-under-test.ts'
 
 describe('/metrics', () => {
-  it('reports permissions by who decided, questions, and open requests', async () => {
+  it('reports permissions by their decider, questions, and open requests', async () => {
     const telemetry = createTelemetry()
     await using test = await hostUnderTest({ telemetry })
     const server = await serverUnderTest(test.host, { metrics: telemetry.metrics })

@@ -5,7 +5,7 @@ import { readPrometheus, sampleValue } from './prometheus-under-test.ts'
 const text = (...lines: string[][]) => `${lines.flat().join('\n')}\n`
 
 describe('the text for Prometheus', () => {
-  it('has counters with help, type and labels, whatever the label values', () => {
+  it('has counters with help, type and labels, for any label values', () => {
     const counter = createCounter({ name: 'things_total', help: 'Things\nof \\ two lines.', labels: ['of'] })
     const odd = 'a "quoted" \\ one\nand more'
     counter.add([odd])

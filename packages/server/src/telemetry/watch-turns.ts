@@ -10,7 +10,7 @@ export type WatchedTurn = {
   readonly at: number
   readonly model: string | undefined
   readonly prompt: readonly PromptPart[]
-  /** Who submitted the prompt. */
+  /** The actor that submitted the prompt. */
   readonly actor?: Actor | undefined
   /** True if the turn started in another process and was found in the log when its session was loaded. */
   readonly isFound: boolean

@@ -181,7 +181,7 @@ function claimCases(setup: Setup): void {
     expect(await store.claimDeliveries({ now: 2000, until: 3000, limit: 9 })).toHaveLength(3)
   })
 
-  it('returns the stored text of a delivery, whatever it contains', async () => {
+  it('returns the text of a delivery unchanged, for any content', async () => {
     const body = JSON.stringify({ text: 'é \u0000 "\\ \ud800' })
     const store = await add([deliveryOf(1, { body })])
     expect(await store.claimDeliveries({ now: 9000, until: 9001, limit: 1 })).toEqual([

@@ -8,7 +8,7 @@ import {
 } from '@parley/protocol'
 
 /**
- * Checks the invariants of a log, which hold whatever happened to processes and sockets. Returns a description of each
+ * Checks the invariants of a log, which hold after any failure of processes and sockets. Returns a description of each
  * violation.
  */
 export function logProblems(events: readonly SessionEvent[]): string[] {

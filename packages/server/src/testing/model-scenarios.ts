@@ -109,7 +109,7 @@ export function usageScenarios(usage: Readonly<Record<string, number>>) {
   return { usage: scenario, cost: scenario } satisfies Partial<Scenarios>
 }
 
-/** Scenarios for Claude Code's own tools, whatever protocol connects it. */
+/** Scenarios for Claude Code's own tools, over any protocol. */
 export function claudeScenarios(home: string) {
   const command = (line: string) => call('Bash', { command: line, description: 'a command' })
   const words = { command, echo: 'mcp__echo__say', echoed: 'It said parsley.' }

@@ -1,7 +1,7 @@
 import { type Script, scriptInPrompt } from '../adapters/scripted/script.ts'
 import type { Scenarios } from './adapter-contract.ts'
 
-/** Scenarios of the contract for the scripted agent, whatever protocol connects it. */
+/** Scenarios of the contract for the scripted agent, over any protocol. */
 
 export const json = (...steps: Script) => JSON.stringify(steps)
 

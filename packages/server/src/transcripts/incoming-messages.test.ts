@@ -208,7 +208,7 @@ function merged(messages: readonly IncomingMessage[]): object[] {
   })
 }
 
-it('gives the same result live and from the log, whatever an agent does', async () => {
+it('gives the same result live and from the log, for random output of an agent', async () => {
   await using under = await hostUnderTest()
   await fc.assert(
     fc.asyncProperty(randomScript, async (steps) => {

@@ -28,7 +28,7 @@ export function finishOf(event: EventOf<'turn.ended'>, known: UiMetadata): UiChu
 
 const unexplained = {
   failed: 'The turn failed.',
-  unknown: 'The agent was lost in the middle of the turn; what it did is unknown.',
+  unknown: 'The agent was lost during the turn; which actions it completed is unknown.',
 }
 
 function finishReasonOf(stopReason: string): FinishReason {

@@ -344,7 +344,7 @@ describe('a subagent', () => {
     await messageOf(...asks, resolved('r1'), ended('n1', inside), ended('t1'), done)
   })
 
-  it('shows its call as soon as it has output, whatever else runs', async () => {
+  it('shows its call as soon as it has output, even if other calls run', async () => {
     const message = await messageOf(
       called('c1'),
       task,

@@ -92,7 +92,7 @@ describe('a watched folder', () => {
     await eventually(() => reported.at(-1)).toEqual(['build/new.js'])
   })
 
-  it('reports nothing that git ignores, whatever its name, even if few ignored paths are cached', async () => {
+  it('reports nothing that git ignores, for any file name, even if few ignored paths are cached', async () => {
     const names = ['plain', 'quote"d', 'ünï', 'tab\tbed', ':magic']
     const folder = repository({ '.gitignore': names.map((name) => `${name}/`).join('\n'), 'a.txt': 'a' })
     write(folder, Object.fromEntries(names.map((name) => [`${name}/in.txt`, '1'])))

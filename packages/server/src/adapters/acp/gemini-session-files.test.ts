@@ -33,7 +33,7 @@ it('does not overwrite another file', () => {
   expect(date()).toEqual(['session-2026-01-01T11-58-abcdef12.jsonl'])
 })
 
-it('leaves an older file alone, and accepts that there is none', () => {
+it('does not change an older file, and does not fail if there is no file', () => {
   begin('session-2026-01-01T11-59-abcdef12.jsonl', 'notes.txt')
   expect(date()).toEqual([])
   rmSync(home, { recursive: true })

@@ -66,7 +66,7 @@ function elicitation(native: NativeElicitation, agent: string, custom: CustomFie
   return { serverName: agent, message, requestedSchema: schema }
 }
 
-/** Adds the descriptions of the choices, which the shared helper leaves out. */
+/** Adds the descriptions of the choices, which the shared function omits. */
 function described(
   question: Question,
   { requestedSchema }: NativeElicitation,

@@ -31,7 +31,7 @@ it('begins a turn with the prompt of the person, in one chunk or several', () =>
   ])
 })
 
-it('leaves out texts that nobody wrote, and updates that belong to no turn', () => {
+it('leaves out texts that neither the person nor the agent wrote, and updates that belong to no turn', () => {
   const commands = { sessionUpdate: 'available_commands_update', availableCommands: [] }
   const outputs = replayOf(
     agent('Welcome.'),

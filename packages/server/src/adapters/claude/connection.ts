@@ -170,7 +170,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /**
-   * Decides what happens to the deferred call, which the resumed process asks about by itself. Returns false if no
+   * Decides the outcome of the deferred call, which the resumed process asks about by itself. Returns false if no
    * prompt needs to be sent.
    */
   #decideDeferred(deferred: DeferredCall, message: AgentMessage): boolean {

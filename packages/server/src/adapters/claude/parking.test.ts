@@ -161,7 +161,7 @@ it.each([
   },
 )
 
-it(`a request that waits for a long time holds no process, and its answer starts one (${rounds} rounds)`, async () => {
+it(`a request that waits for a long time needs no process, and its answer starts a process (${rounds} rounds)`, async () => {
   await using place = new Place({ parkAfterMs: 50 })
   for (let round = 0; round < rounds; round++) {
     const session = await place.sessionAgain()

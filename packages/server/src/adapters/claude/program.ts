@@ -139,7 +139,7 @@ export class ClaudeProgram {
     }
   }
 
-  /** The options that hold for the lifetime of the process, whichever session it serves. */
+  /** The options that apply for the lifetime of the process, in every session that it serves. */
   #fixed(input: Pick<PrepareInput, 'settings' | 'hostTools'> & Pick<ConnectInput, 'mcpServers'>): Options {
     const { env, executable, settingSources } = this.#options
     const permissions = lateBound(() => this.#served.permissions)

@@ -33,7 +33,7 @@ async function play(mode: PermissionMode, calls: (cwd: string) => readonly Call[
   return events
 }
 
-/** The outcome of each call, and who answered its request, if there was one. */
+/** The outcome of each call, with the resolver of its request, if there was a request. */
 function fates(events: readonly SessionEvent[]): string[] {
   const ended = events.flatMap((event) => (event.type === 'tool-call.ended' ? [event] : []))
   return ended.map(({ toolCallId, outcome }) => {

@@ -76,7 +76,7 @@ it.each(['ask', 'bypass'] as const)(
   },
 )
 
-it('a rule that denies subagents holds in every mode', async () => {
+it('a rule that denies subagents applies in every mode', async () => {
   const input = { description: 'look', subagent_type: 'general-purpose', prompt: 'Look.' }
   const call = { name: 'Agent', id: 'toolu_a', arguments: JSON.stringify(input) }
   const prompt = modelPrompt('Delegate.', { toolCalls: [call] }, { content: 'I tried.' })

@@ -28,8 +28,7 @@ export type HookedCall = {
   readonly tool: string
   readonly input: unknown
   /**
-   * Whether Claude Code reports that it is in plan mode. It may enter that mode by itself, whatever the session's mode
-   * is.
+   * Whether Claude Code reports that it is in plan mode. It may enter that mode by itself, in any mode of the session.
    */
   readonly planning: boolean
 }
@@ -175,7 +174,7 @@ export type DeferredOutcome = 'again' | 'dismissed'
 
 /**
  * A call that an earlier process of the conversation deferred. The resumed process asks about it at once; the host's
- * first message decides what happens to it.
+ * first message decides its outcome.
  */
 export class DeferredCall {
   readonly nativeId: string

@@ -12,7 +12,7 @@ chmodSync(place, 0o755)
 const signal = () => AbortSignal.timeout(10_000)
 let folders = 0
 
-/** The agents folder with an SDK that exports what `code` does, and the program that belongs to it, if there is one. */
+/** An agents folder with an SDK whose module is `code` and, with `hasProgram`, the program that belongs to the SDK. */
 function agentsFolderWith({ version = '0.3.400', code = '', hasProgram = true } = {}) {
   const agentsFolder = join(place, `agents-${++folders}`)
   const scope = join(agentsFolder, 'claude/node_modules/@anthropic-ai')
@@ -43,7 +43,7 @@ describe('the program', () => {
   const oldBin = join(place, 'old-bin')
   const old = program(oldBin, reporting('2.1.317'))
 
-  it('is the one that Parley installed with the SDK, with the version that the SDK names', async () => {
+  it('is the program that Parley installed with the SDK, with the version that the SDK names', async () => {
     const { agentsFolder, included } = agentsFolderWith()
     const adapter = createClaudeAdapter({ env: env(bin), agentsFolder })
     expect(await adapter.probe(signal())).toEqual({
@@ -54,7 +54,7 @@ describe('the program', () => {
     })
   })
 
-  it('is the one on the PATH if the SDK was installed without its program, with the version that it reports', async () => {
+  it('is the program on the PATH if the SDK was installed without its program, with the version that the program reports', async () => {
     const { agentsFolder } = agentsFolderWith({ hasProgram: false })
     const adapter = createClaudeAdapter({ env: env(bin), agentsFolder })
     expect(await adapter.probe(signal())).toMatchObject({ found: true, path: onPath, version: '2.1.500' })
@@ -92,7 +92,7 @@ describe('the program', () => {
   })
 })
 
-it('the SDK that Parley installs is the one that this repository is built and tested with', () => {
+it('Parley installs the version of the SDK that this repository is built and tested with', () => {
   const root = join(import.meta.dirname, '../../../../..')
   const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
   const { install } = createClaudeAdapter({ env: {} })

@@ -41,7 +41,7 @@ export const honouredOptions = [
   'userSettings',
 ] as const satisfies readonly (keyof SessionOptions)[]
 
-/** The session settings that hold for the lifetime of the process. */
+/** The session settings that apply for the lifetime of the process. */
 export function processOptions({ options = {} }: SessionSettings): Options {
   return {
     includePartialMessages: true,

@@ -208,7 +208,7 @@ it.each([
   expect(cold()).toBe(1)
 })
 
-it('a spare ends when the session that took it gives up its start', async () => {
+it('a spare ends when the session that uses it cancels its start', async () => {
   const { folder, host, run, end, kept, taken } = await world()
   await end(await run(folder('first'), modelPrompt('Begin.', fine)))
   await expect.poll(() => kept.length, { timeout: 30_000 }).toBe(1)

@@ -181,7 +181,7 @@ describe('a request for a command', () => {
 })
 
 describe('a request for a tool of an MCP server', () => {
-  it('names its call, and tells two equal calls apart', async () => {
+  it('names its call, and distinguishes two equal calls', async () => {
     const state = began(
       mcpCall('three', 'sage'),
       began(mcpCall('two', 'parsley'), began(mcpCall('one', 'parsley'))),

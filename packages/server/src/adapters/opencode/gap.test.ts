@@ -17,8 +17,8 @@ import { withGap } from './translate-stream.ts'
 
 /**
  * A place in a recording where the event stream breaks off and starts again. The data that OpenCode has stored
- * meanwhile is derived from the recorded events, except for deltas, which it does not store. Whatever is cut out, the
- * outputs must be the same.
+ * meanwhile is derived from the recorded events, except for deltas, which it does not store. The outputs must be the
+ * same for every cut.
  */
 type Cut = {
   readonly from: number

@@ -76,7 +76,7 @@ it.each([
     ['b.ts', 'a.ts'],
   ],
   ['*** Update File: a.ts\n*** Move to: ../b.ts\n@@', 'move', 'Move a.ts to ../b.ts', ['a.ts', '../b.ts']],
-] as const)('describes what a patch does to files: %j', (patch, kind, title, paths) => {
+] as const)('describes the changes of a patch: %j', (patch, kind, title, paths) => {
   const patchText = `*** Begin Patch\n${patch}\n*** End Patch`
   const locations = paths.map((path) => ({ path }))
   expect(describeCall('apply_patch', { patchText })).toEqual({ kind, title, locations })

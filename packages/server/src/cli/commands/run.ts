@@ -289,10 +289,7 @@ function transcriptShow(run: Run): (item: FeedItem) => void {
   }
 }
 
-/**
- * Whether a message has already described the event: a decision of --on-permission, or a prompt that waits for a
- * machine.
- */
+/** Whether a message has described the event: a decision of --on-permission, or a prompt that waits for a machine. */
 function isSaid(event: SessionEvent | UnknownEvent, { decided, session }: Run): boolean {
   if (!isKnown(event)) return false
   if (event.type === 'prompt.queued') return isAwaited(session)
@@ -389,8 +386,8 @@ function sayWhatNext(session: SessionState, { output, commandLine }: Context): v
 }
 
 /**
- * Prints what can be done with the session if the agent did not start. The session's log contains the prompt and the
- * reason, often in more detail than the error.
+ * Prints commands to continue, show or delete the session if the agent did not start. The session's log contains the
+ * prompt and the reason, often in more detail than the error.
  */
 function printKeptSession({ id, agent }: SessionState, { output, commandLine }: Context): void {
   const lines = [

@@ -111,7 +111,7 @@ function addRetention({ add, run }: Registry): void {
   )
     .option('--archive-after <age>', 'as if unused sessions were archived after this time, e.g. 30d')
     .option('--delete-after <age>', 'as if unused sessions were deleted after this time, e.g. 180d')
-    .option('--dry-run', 'change nothing; this is what the command always does')
+    .option('--dry-run', 'has no effect, because this command never changes anything')
     .option('--json', 'one session per line, as JSON')
     .addHelpText(
       'after',

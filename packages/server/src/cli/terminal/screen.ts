@@ -26,7 +26,7 @@ export type ScreenOptions = {
 const arrivesMs = 150
 const interruptKey = '\u0003'
 
-/** The terminal of one command: shows the output of a session and reads what a person types. */
+/** The terminal of one command: shows the output of a session and reads the input of a person. */
 export class Screen {
   readonly #options: ScreenOptions
   #lines: Interface | undefined

@@ -33,7 +33,7 @@ type Streamed = Extract<Delta, { type: 'text.streamed' | 'thinking.streamed' }>
 /**
  * Converts a log into updates of the Agent Client Protocol. The same events and deltas give the same updates.
  * Invariants:
- * - The chunks of a block add up to the written block, whichever deltas arrived.
+ * - The chunks of a block add up to the written block, even if deltas are missing.
  * - A call is announced once, before its updates; its end is its last update.
  * - A prompt is sent when its turn starts, and never to the editor that sent it.
  */

@@ -64,7 +64,7 @@ async function loseResponse(chat: ChatUnderTest, page: Page, loopTurns: number):
 }
 
 it.each([6, 7] as const)(
-  'a page of version %i has the content of the log, whatever an agent does',
+  'a page of version %i has the content of the log, for random output of an agent',
   async (sdk) => {
     await using chat = await chatUnderTest({
       limits: { lingerMs: 5 },

@@ -92,7 +92,7 @@ describe('a body', () => {
     expect(answer.body.error).toMatchObject({ details: { limit: 1024 } })
   })
 
-  it('is refused above 64 KB on the routes that need no token, whatever the limit of the others', async () => {
+  it('is refused above 64 KB on the routes that need no token, regardless of the limit of other routes', async () => {
     const roomy = await serverUnderTest(host)
     const body = { code: 'x'.repeat(70_000), publicKey: {} }
     for (const path of ['/api/devices', '/api/access-tokens']) {

@@ -84,7 +84,7 @@ describe('an access token', () => {
     expect((await device.redeem(body)).status).toBe(201)
   })
 
-  it('expires after 15 minutes of monotonic time, whatever the system clock says', async () => {
+  it('expires after 15 minutes of monotonic time, regardless of the system clock', async () => {
     let now = 0
     const own = await serverUnderTest(host, { now: () => now })
     const { headers } = await signedIn(own)

@@ -114,7 +114,7 @@ describe('an export', () => {
     // that call, the path of a change, and a changed line. HTML repeats the title of the session as the page's title.
     ['html', 6],
     ['markdown', 5],
-  ])('as %s makes hidden characters visible in what an agent asked for', async (as, count) => {
+  ])('as %s makes hidden characters visible in the requests of an agent', async (as, count) => {
     const odd = 'a\u202eb'
     const edit = { path: odd, before: 'old\r\n', after: `${odd}\r\n` }
     const asked: Script = [
@@ -139,7 +139,7 @@ describe('an export', () => {
     expect(text.match(/a\\+u\{202e\}b/g)).toHaveLength(count)
   })
 
-  it('as Markdown stays well-formed, whatever the content', async () => {
+  it('as Markdown is well-formed for any content', async () => {
     const { text } = await exported('markdown')
     expect(text).toMatch(/^# A "title"/)
     expect(text).toContain('<details>\n<summary>Thinking</summary>\n\n> thinking &lt;/details> &lt;script>')

@@ -140,7 +140,7 @@ export type Call<R extends Route> = {
    * The host for the caller, which permits only operations within the caller's rights. An open route must not use it.
    */
   readonly host: Host
-  /** Who sent the request. Undefined on an open route. */
+  /** The actor that sent the request. Undefined on an open route. */
   readonly actor: Actor | undefined
 }
 

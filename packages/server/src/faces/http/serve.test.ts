@@ -73,7 +73,7 @@ describe('the server', () => {
     expect((await server.ask('/api/rules')).body).toEqual({ rules: [] })
   })
 
-  it("stores the real path of a rule's folder, whichever name was given", async () => {
+  it("stores the real path of a rule's folder, even if a link was given", async () => {
     await using server = disposable(await serverUnderTest(host))
     const link = join(await mkdtemp(join(tmpdir(), 'parley-link-')), 'there')
     await symlink(cwd, link)

@@ -234,7 +234,7 @@ describe('agent:send and the message channel', () => {
     })
   })
 
-  it('sends the same content as the transcript, whatever an agent does', async () => {
+  it('sends the same content as the transcript, for random output of an agent', async () => {
     const { page, world } = await aPage()
     await fc.assert(
       fc.asyncProperty(randomScript, async (script) => {

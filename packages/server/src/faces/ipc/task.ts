@@ -68,7 +68,7 @@ export class Task {
     return id
   }
 
-  /** Follows the session from its beginning and sends all of its prompts, whoever sent them. */
+  /** Follows the session from its beginning and sends all of its prompts, including those of other clients. */
   async load(sessionId: string): Promise<string> {
     const { seq } = await this.#parts.host.state(sessionId)
     await this.#follow(sessionId, this.#fresh(0, seq))

@@ -390,6 +390,8 @@ function goneInMidTurn(): ParleyError {
 
 function unexplained(outcome: 'failed' | 'unknown'): ParleyError {
   const words =
-    outcome === 'failed' ? 'The turn failed.' : 'The agent was lost during the turn; what it did is unknown.'
+    outcome === 'failed'
+      ? 'The turn failed.'
+      : 'The agent was lost during the turn; which actions it completed is unknown.'
   return new ParleyError('agent_failed', words)
 }

@@ -188,7 +188,7 @@ describe('the outbox', () => {
     expect(sent().findIndex(isLagging)).toBeGreaterThan(-1)
   })
 
-  it('does not evict because of one large frame, whatever small ones follow it', () => {
+  it('does not evict because of one large frame, even if small frames follow it', () => {
     const { outbox, evictions, network } = onNetwork(limits)
     outbox.write(frame(5000))
     for (let written = 0; written < 5; written++) outbox.write(frame(60))

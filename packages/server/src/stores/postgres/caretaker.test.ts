@@ -70,7 +70,7 @@ async function logOf(host: Host, id: string): Promise<SessionEvent[]> {
 const said = (log: readonly SessionEvent[]) =>
   log.flatMap((event) => (event.type === 'text.written' ? [event.text] : []))
 
-/** The events that report the loss of the node, and who recorded them. */
+/** The events that report the loss of the node, with the process that recorded each. */
 const lossesIn = (log: readonly SessionEvent[]) =>
   log.flatMap((event) => ('recordedBy' in event ? [{ type: event.type, recordedBy: event.recordedBy }] : []))
 

@@ -6,7 +6,7 @@ import { openPostgresStore, type PostgresStore } from './index.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 import { postgresMigrations } from './schema.ts'
 
-/** Tests what the store does when PostgreSQL or the connection to it fails. */
+/** Tests the store when PostgreSQL or the connection to it fails. */
 
 const server = await PostgresServer.forFile()
 let proxy: TcpProxy

@@ -87,7 +87,7 @@ export class PostgresSharedSettings implements SharedSettings {
   }
 
   async #refresh(): Promise<void> {
-    // The version is read first: what is read afterwards is at least as new.
+    // The version is read first, so that the settings that are read afterwards are at least as new.
     const version = await this.#version()
     await Promise.all(this.#listeners.map((apply) => apply()))
     this.#applied = version

@@ -1,7 +1,7 @@
 import type { Delta, SessionEvent } from '@parley/protocol'
 import { expect } from '../peers.ts'
 
-/** Checks the rules that every log must satisfy, whatever the agent did. Called at the end of every case. */
+/** Checks the rules that every log must satisfy. Called at the end of every case. */
 export function expectValidLog(events: readonly SessionEvent[], deltas: readonly Delta[]): void {
   expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1))
   const started = idsOf(events, 'turn.started', 'turnId')

@@ -42,7 +42,7 @@ export type Scenario = {
 }
 /** The turn's text must contain `says`. */
 export type Saying = Scenario & { readonly says: string }
-/** The second prompt asks for what the first one told the agent. */
+/** The second prompt asks for a fact from the first prompt. */
 export type Memory = { readonly first: Words; readonly second: Words; readonly says: string }
 /** A conversation that continues in the agent's own program. */
 export type Rejoining = {

@@ -81,7 +81,7 @@ describe("an agent's Markdown as HTML", () => {
     expect(toHtml(text).replace(ours, '')).not.toMatch(/[<>"]/)
   })
 
-  it('terminates, whatever the text', () => {
+  it('terminates for any text', () => {
     const many = 20_000
     const odd = ['*', '**a ', 'a`', '[', '[a](', '> ', '>', '- ', '_a', '`` a ', '1. ', '#']
     for (const piece of odd) expect(toHtml(`${piece.repeat(many)}x`).length).toBeGreaterThan(many)

@@ -39,7 +39,7 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   )
 }
 
-/** How many folders are searched for those within the limits of a caller. */
+/** The maximum number of folders that are compared with the limits of a caller. */
 const manyFolders = 2_000
 
 /** Whether the host for the caller permits the folder. */

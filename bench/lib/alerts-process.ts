@@ -30,6 +30,7 @@ const owner: Principal = {
 const alerts = createAlerts({
   store,
   principalOf: async () => owner,
+  ledgerHead: async () => undefined,
   url: () => 'http://127.0.0.1:4747',
   settings: { privateTargets: true, waitMs },
   problem: (error, doing) => console.error(`could not ${doing}`, error),

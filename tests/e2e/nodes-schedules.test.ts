@@ -3,6 +3,7 @@ import { hasCode } from '@parley/protocol'
 import { afterAll, expect, it } from 'vitest'
 import { randomFrom, sleep } from './killable-server.ts'
 import { type NodeProcess, NodesFixture } from './nodes-fixture.ts'
+import { verified } from './proof-fixture.ts'
 import { Watcher, Work } from './random-work.ts'
 
 /**
@@ -92,6 +93,14 @@ class Schedule {
       await Promise.all(watchers.map((watcher) => watcher.compare()))
       for (const watcher of watchers) expect(watcher.problems).toEqual([])
       expect(await nodes.termProblems()).toEqual([])
+      for (const [index, session] of sessions.entries()) {
+        const client = clients[index % clients.length] as Client
+        expect(await verified(client, session)).toMatchObject({
+          findings: [],
+          missingInLedger: [],
+          isGood: true,
+        })
+      }
       const counts = await work.check(watchers.slice(0, sessions.length), cwd)
       return { ...counts, faults: this.faults.length }
     } catch (error) {

@@ -93,6 +93,10 @@ export const WebhookBody = z.object({
     text: z.string().optional().meta({ description: 'Present only with the detail full' }),
     outcome: z.string().optional(),
     link: z.string(),
+    ledger: z
+      .object({ n: z.int(), hash: z.string() })
+      .optional()
+      .meta({ description: 'The last entry of the ledger, for parley verify --head <n>:<hash>' }),
   }),
 })
 export type WebhookBody = z.infer<typeof WebhookBody>

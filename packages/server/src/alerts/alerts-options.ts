@@ -1,6 +1,7 @@
 import type { Principal } from '../access/index.ts'
 import type { AlertStore } from '../core/alert-store.ts'
 import type { SessionStore } from '../core/session-store.ts'
+import type { SendParts } from './send.ts'
 
 /** Settings of alerts, from `alerts` in config.json. */
 export type AlertSettings = {
@@ -23,6 +24,8 @@ export type AlertsOptions = {
     readonly kind: 'device' | 'token'
     readonly id: string
   }) => Promise<Principal | undefined>
+  /** The last entry of the ledger. */
+  readonly ledgerHead: SendParts['ledgerHead']
   /** The address of the console, without a slash at the end. */
   readonly url: () => string
   readonly settings?: AlertSettings | undefined

@@ -44,6 +44,7 @@ export async function alertsUnderTest(
       { timeoutMs: 2_000 },
     ),
     pushKey: async () => key,
+    ledgerHead: async () => ({ n: 7, hash: 'hash-of-7' }),
     contact: () => 'mailto:me@example.org',
     url: () => 'https://parley.example/sub',
     random: () => 0,

@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { permission } from '../core/host-under-test.ts'
 import { type AlertsUnderTest, alertsUnderTest, owner, waitMs } from './alerts-under-test.ts'
 import { Browser, Receiver } from './receivers-under-test.ts'
+import { nameOfPage } from './visible-pages.ts'
 
 const minuteMs = 60_000
+const page = nameOfPage({ kind: 'device', id: owner.id }, 'page')
 
 async function pushWorld(more: { detail?: 'none' | 'title' | 'full' } = {}) {
   const browser = new Browser()
@@ -126,7 +128,7 @@ describe('a push', () => {
     await using world = await pushWorld()
     const { tested } = world
     const now = () => tested.world.time.now()
-    await tested.store.setPresence('page', owner.person.id, now() + 2.5 * waitMs)
+    await tested.store.setPresence(page, owner.person.id, now() + 2.5 * waitMs)
     await tested.store.setPresence('other', 'per_other', now() + 100 * waitMs)
     await asking(tested)
     await tested.send()
@@ -138,10 +140,38 @@ describe('a push', () => {
     expect(world.service.received).toHaveLength(1)
   })
 
+  it.each([
+    ['may not decide', { scopes: new Set(['read'] as const) }],
+    ['may not see the session', { limits: { sessions: ['ses_other'] } }],
+    ['was signed out', undefined],
+  ])('about a request does not wait for a visible page whose browser %s', async (_, rights) => {
+    await using world = await pushWorld()
+    const { tested } = world
+    if (rights) tested.principals.set('dev_tablet', { ...owner, ...rights, id: 'dev_tablet' })
+    const weaker = nameOfPage({ kind: 'device', id: 'dev_tablet' }, 'page')
+    await tested.store.setPresence(weaker, owner.person.id, tested.world.time.now() + 10 * waitMs)
+    await asking(tested)
+    tested.world.time.advance(waitMs)
+    await tested.send()
+    expect(world.service.received).toHaveLength(1)
+  })
+
+  it('about the end of a turn is left out while a page is visible whose browser may only read', async () => {
+    await using world = await pushWorld()
+    const { tested } = world
+    const id = 'dev_tablet'
+    tested.principals.set(id, { ...owner, scopes: new Set(['read'] as const), id })
+    const reading = nameOfPage({ kind: 'device', id }, 'page')
+    await tested.store.setPresence(reading, owner.person.id, tested.world.time.now() + 2 * waitMs)
+    await ended(tested)
+    await tested.send()
+    expect(world.service.received).toHaveLength(0)
+  })
+
   it('about the end of a turn is left out while a page of the person is visible', async () => {
     await using world = await pushWorld()
     const { tested } = world
-    await tested.store.setPresence('page', owner.person.id, tested.world.time.now() + 2 * waitMs)
+    await tested.store.setPresence(page, owner.person.id, tested.world.time.now() + 2 * waitMs)
     await ended(tested)
     await tested.send()
     tested.world.time.advance(10 * waitMs)
@@ -232,6 +262,7 @@ describe('a webhook', () => {
         turnId: requests[0]?.turnId,
         title: 'Tidy up needs your approval',
         link: `https://parley.example/sub/sessions/${session.id}`,
+        ledger: { n: 7, hash: 'hash-of-7' },
       },
     })
   })

@@ -1,14 +1,14 @@
 import { defined } from '@parley/protocol'
-import type { AlertStore, ClaimedDelivery } from '../core/alert-store.ts'
+import type { ClaimedDelivery } from '../core/alert-store.ts'
 import { type DeriveParts, mayLearn } from './derive-alerts.ts'
 import type { Alert } from './find-alerts.ts'
 import { messageAbout } from './message.ts'
 import { type SendParts, type SendResult, send } from './send.ts'
 import { isForPerson, type KnownTarget } from './target-data.ts'
+import { isShownInPage } from './visible-pages.ts'
 
 export type DeliverParts = SendParts &
-  Pick<DeriveParts, 'targets' | 'principalOf' | 'waitMs'> & {
-    readonly store: AlertStore
+  Pick<DeriveParts, 'targets' | 'principalOf' | 'waitMs' | 'store'> & {
     /** The address of the console. */
     readonly url: () => string
     readonly random: () => number
@@ -67,7 +67,7 @@ export async function note(
 
 /** Whether to send an alert for a person now, later or never. A webhook gets every alert. */
 async function verdictOn(
-  { store, now }: DeliverParts,
+  parts: DeliverParts,
   { data }: KnownTarget,
   alert: Alert,
   { isSuperseded, followsSent }: ClaimedDelivery,
@@ -75,7 +75,7 @@ async function verdictOn(
   if (!isForPerson(data)) return 'send'
   if (alert.kind === 'request.resolved') return followsSent ? 'send' : 'drop'
   if (isSuperseded) return 'drop'
-  if (!(await store.isPresent(data.personId, now()))) return 'send'
+  if (!(await isShownInPage(parts, data.personId, alert))) return 'send'
   return alert.kind === 'request.waiting' ? 'wait' : 'drop'
 }
 

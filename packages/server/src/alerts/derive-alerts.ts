@@ -23,7 +23,7 @@ const lifetimesMs = { push: dayMs, ntfy: dayMs, webhook: 4 * dayMs }
 
 /**
  * Searches the log of a session from its cursor on, and stores a delivery for each target. Returns false if another
- * process has moved the cursor meanwhile.
+ * process has moved the cursor meanwhile, or if an event was redacted.
  */
 export async function deriveAlerts(parts: DeriveParts, sessionId: string): Promise<boolean> {
   const { store, targets, now } = parts
@@ -42,7 +42,7 @@ export async function deriveAlerts(parts: DeriveParts, sessionId: string): Promi
       if (!permitsSession(principal.limits, facts)) continue
       deliveries.push(...deliveriesTo(target, alerts, parts))
     }
-  return store.addAlerts({ session: sessionId, from, to, deliveries })
+  return store.addAlerts({ session: sessionId, from, to, epoch: record.epoch, deliveries })
 }
 
 /** Whether a target may still get alerts. A webhook needs the scope with which it was added. */

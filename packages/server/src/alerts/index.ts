@@ -1,7 +1,9 @@
+import type { Principal } from '../access/index.ts'
 import type { HostObserver } from '../core/index.ts'
 import type { AlertsOptions } from './alerts-options.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Targets } from './targets.ts'
+import { nameOfPage } from './visible-pages.ts'
 
 export type { AlertSettings } from './alerts-options.ts'
 
@@ -11,8 +13,8 @@ export type Alerts = {
   /** Starts sending alerts, if there are targets. Call it once, when sessions can be opened. */
   start(): Promise<void>
   targets(): Promise<Targets>
-  /** Records whether a page of a person is visible. `page` identifies the connection of the page. */
-  setPresence(page: string, personId: string, visible: boolean): void
+  /** Records whether a page of a browser or token is visible. `connection` identifies the connection of the page. */
+  setPresence(connection: string, principal: Principal, visible: boolean): void
   close(): Promise<void>
 }
 
@@ -76,10 +78,11 @@ export function createAlerts(options: AlertsOptions): Alerts {
       }
     },
     targets: async () => (await run()).targets,
-    setPresence(page, personId, visible) {
-      if (!dispatcher || isClosed) return
+    setPresence(connection, { kind, id, person }, visible) {
+      if (!dispatcher || isClosed || (kind !== 'device' && kind !== 'token')) return
+      const page = nameOfPage({ kind, id }, connection)
       const until = visible ? Date.now() + presenceMs : undefined
-      store.setPresence(page, personId, until).catch((error) => problem(error, 'note a visible page'))
+      store.setPresence(page, person.id, until).catch((error) => problem(error, 'note a visible page'))
     },
     async close() {
       isClosed = true

@@ -20,7 +20,11 @@ export type SendParts = {
   /** Where the operators of push services can reach the sender: a https or mailto URL. */
   readonly contact: () => string
   readonly now: () => number
+  /** The last entry of the ledger, which every webhook gets. Undefined if the ledger is empty, or if there is none. */
+  readonly ledgerHead: () => Promise<LedgerHead | undefined>
 }
+
+export type LedgerHead = { readonly n: number; readonly hash: string }
 
 const longestTtlSeconds = 24 * 3600
 
@@ -34,7 +38,10 @@ export async function send(
   try {
     const content = {
       push: () => pushContent(parts, target, message),
-      webhook: async () => ({ url, ...webhookContent(target, message, parts.now()) }),
+      webhook: async () => ({
+        url,
+        ...webhookContent(target, withHead(message, await parts.ledgerHead()), parts.now()),
+      }),
       ntfy: async () => ntfyContent(target, message),
     }[kind]
     const { url: to, ...sent } = await content()
@@ -102,10 +109,17 @@ function pushJson({ title, text, link, topic, isSilent, at }: Message): Buffer {
   }
 }
 
+/** Whoever keeps what a webhook gets can prove later that the ledger was not replaced. */
+function withHead({ id, body }: Message, head: LedgerHead | undefined): Pick<Message, 'id' | 'body'> {
+  if (!head) return { id, body }
+  const { n, hash } = head
+  return { id, body: { ...body, data: { ...body.data, ledger: { n, hash } } } }
+}
+
 /** A request as the Standard Webhooks specification 1.0 defines it. */
 function webhookContent(
   { secret = '' }: TargetData,
-  { id, body }: Message,
+  { id, body }: Pick<Message, 'id' | 'body'>,
   now: number,
 ): Omit<Content, 'url'> {
   const text = JSON.stringify(body satisfies WebhookBody)

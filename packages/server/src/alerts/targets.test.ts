@@ -92,6 +92,31 @@ it('a browser that subscribes again replaces its target, even for another person
   ])
 })
 
+it('the endpoint of a push subscription is not enough to replace the target of another browser', async () => {
+  await using tested = await alertsUnderTest()
+  const { targets } = tested
+  const endpoint = 'https://push.example.org/x'
+  const push = () => ({ kind: 'push', endpoint, keys: new Browser().keys }) as const
+  const { targetId } = await tested.add(push())
+  await expect(targets.add(guest, push())).rejects.toMatchObject({ code: 'conflict' })
+  expect((await targets.list(owner)).targets).toMatchObject([{ targetId, personId: 'per_owner' }])
+  // The same browser may have new keys, and a browser that is signed out has nothing to lose.
+  await tested.add(push())
+  tested.principals.delete(owner.id)
+  await targets.add(guest, push())
+  expect((await targets.list(owner)).targets).toMatchObject([{ personId: 'per_guest' }])
+})
+
+it('a target is not removed if the new one is refused', async () => {
+  await using tested = await alertsUnderTest()
+  const push = { kind: 'push', endpoint: 'https://push.example.org/x', keys: new Browser().keys } as const
+  const other = { ...owner, person: { id: 'per_other', name: 'Eve' }, id: 'dev_other' }
+  await tested.add(push)
+  for (let n = 0; n < 20; n++) await tested.targets.add(other, { ...hook, name: `hook ${n}` })
+  await expect(tested.targets.add(other, push)).rejects.toMatchObject({ code: 'conflict' })
+  expect((await tested.targets.list(owner)).targets).toHaveLength(21)
+})
+
 it('a person can have at most twenty targets', async () => {
   await using tested = await alertsUnderTest()
   for (let n = 0; n < 20; n++) await tested.targets.add(owner, { ...hook, name: `hook ${n}` })

@@ -67,11 +67,12 @@ export function createTargets(parts: TargetsParts): Targets {
       await parts.refresh()
       const data = dataOf(principal, given)
       request.check(data.url, data.kind === 'push' ? 'push' : 'other')
-      const isSame = ({ data: other }: KnownTarget) => data.kind === 'push' && other.url === data.url
-      // A browser that subscribes again, possibly for another person, replaces its target.
-      for (const { id } of parts.targets().filter(isSame)) await store.removeTarget(id)
-      await parts.refresh()
-      refuseTooMany(parts.targets(), data)
+      const replaced = await replacedBy(parts, data)
+      refuseTooMany(
+        parts.targets().filter((target) => !replaced.includes(target)),
+        data,
+      )
+      for (const { id } of replaced) await store.removeTarget(id)
       const target = { id: newId('tgt'), createdAt: now(), data }
       await put(target)
       const secret = data.kind === 'webhook' ? data.secret : undefined
@@ -104,6 +105,29 @@ export function createTargets(parts: TargetsParts): Targets {
       return { at, ok, ...defined({ status, error }) }
     },
   }
+}
+
+/**
+ * The targets that a new one replaces: those of the same subscription of a browser, which may have been added for another
+ * person. Who adds it must know the keys of the subscription, because its endpoint is not a secret. Throws ParleyError
+ * `conflict` if the keys differ.
+ */
+async function replacedBy(parts: TargetsParts, added: TargetData): Promise<KnownTarget[]> {
+  if (added.kind !== 'push') return []
+  const same = parts.targets().filter(({ data }) => data.kind === 'push' && data.url === added.url)
+  for (const { data } of same) {
+    const isOwn = data.holder.id === added.holder.id || hasSameKeys(data, added)
+    if (!isOwn && (await parts.principalOf(data.holder)))
+      throw new ParleyError(
+        'conflict',
+        'Another browser has added this push subscription. Unsubscribe and subscribe again.',
+      )
+  }
+  return same
+}
+
+function hasSameKeys({ keys: one }: TargetData, { keys: other }: TargetData): boolean {
+  return one !== undefined && one.auth === other?.auth && one.p256dh === other.p256dh
 }
 
 function isShownTo(principal: Principal, { data: { personId, holder } }: KnownTarget): boolean {

@@ -246,6 +246,7 @@ function alertsOn(
   return createAlerts({
     store,
     principalOf: (holder) => http().authentication.principalOf(holder),
+    ledgerHead: () => store.lastOfLedger(),
     url: () => http().address.url,
     settings,
     problem: (error, doing) => logger.error({ err: error }, `could not ${doing}`),

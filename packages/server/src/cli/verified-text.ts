@@ -7,10 +7,14 @@ type Shown = {
   readonly undecided: readonly VerifiedCall[]
   /** Whether the keys were given, and do not come from the export itself. */
   readonly isTrusted: boolean
+  readonly missingInLedger?: readonly number[] | undefined
 }
 
 /** The report of `parley verify`. */
-export function logLines(log: VerifiedLog, { findings, undecided, isTrusted }: Shown): string[] {
+export function logLines(
+  log: VerifiedLog,
+  { findings, undecided, isTrusted, missingInLedger = [] }: Shown,
+): string[] {
   const { sessionId, events, sealedTo, seals, keyIds, calls, redacted, isLate, forkedFrom, signedAnswers } =
     log
   const rest = events - sealedTo
@@ -27,6 +31,11 @@ export function logLines(log: VerifiedLog, { findings, undecided, isTrusted }: S
     ),
     ...(calls.length > 0 ? ['', 'Calls that ran:', ...calls.map(callLine)] : []),
     ...(signedAnswers > 0 ? [`Answers with a valid signature of a browser: ${signedAnswers}`] : []),
+    ...(missingInLedger.length > 0
+      ? [
+          `Seals that the ledger does not have: ${missingInLedger.join(', ')}. They are newer than its copy, or were never recorded.`,
+        ]
+      : []),
     '',
     ...findings.map(({ line, text }) => `Line ${line} ${text}`),
     ...undecided.map(({ seq, tool }) => `Event ${seq}: the call of ${oneLine(tool)} ran without a decision.`),

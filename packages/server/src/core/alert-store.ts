@@ -44,6 +44,8 @@ export type AlertStep = {
   /** The cursor before this step; undefined if there was none. */
   readonly from: number | undefined
   readonly to: number
+  /** The epoch of the log that was searched. If the session has another one by now, nothing is added. */
+  readonly epoch?: string
   readonly deliveries: readonly NewDelivery[]
 }
 
@@ -69,8 +71,8 @@ export type AlertStore = {
   alertCursor(sessionId: string): Promise<number | undefined>
   /**
    * Moves the cursor of a session and adds deliveries, both or neither. Returns false, without an effect, if the cursor
-   * is not `from`: of several processes that search the same events, one succeeds. A delivery whose target already has
-   * this alert, or no longer exists, is left out.
+   * is not `from`: of several processes that search the same events, one succeeds. It also returns false if an event was
+   * redacted since the log was read. A delivery whose target already has this alert, or no longer exists, is left out.
    */
   addAlerts(step: AlertStep): Promise<boolean>
   /** Ids of sessions that changed after `since`, whose log continues after their cursor and that no living process owns. */
@@ -95,7 +97,8 @@ export type AlertStore = {
 
   /** Stores the time until which a page of a person counts as visible. Undefined means that it is no longer visible. */
   setPresence(page: string, personId: string, until: number | undefined): Promise<void>
-  isPresent(personId: string, now: number): Promise<boolean>
+  /** The visible pages of a person. */
+  visiblePages(personId: string, now: number): Promise<string[]>
 
   /** Returns the key that signs pushes. The first call creates it with `make` and stores it. */
   pushKey(make: () => string): Promise<string>

@@ -51,7 +51,8 @@ export type SessionStore = {
   waiting(): Promise<SessionState[]>
   /**
    * Replaces the text of one event and the state, and begins a new epoch. This is the only change of a stored event.
-   * Alerts of the session that are not sent yet are removed, because they can contain the text.
+   * Alerts of the session that are not sent yet are removed, because they can contain the text. The hashes of its
+   * receipts are removed up to their first space, because they would confirm a guess of the text.
    */
   redact(batch: RedactBatch): Promise<void>
   /** Deletes all rows of the session. Returns false if there was no such session. */
@@ -120,7 +121,10 @@ export type RedactBatch = Pick<AppendBatch, 'sessionId' | 'term' | 'ledger'> & {
 
 export type CreateBatch = AppendBatch & { readonly epoch: string; readonly state: SessionState }
 
-/** `hash` is the hash of the command. Using one id for two different commands is an error of the client. */
+/**
+ * `hash` has the hash of the command and, after a space, the id of its sender. Using one id for two different commands
+ * is an error of the client.
+ */
 export type StoredReceipt = { readonly commandId: string; readonly hash: string; readonly receipt: Receipt }
 
 export type ReadRange = { readonly after?: number; readonly before?: number; readonly limit: number }

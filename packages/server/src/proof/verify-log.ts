@@ -19,7 +19,8 @@ export type VerifiedLog = {
   readonly sealedTo: number
   readonly seals: number
   readonly lastSeal?: SessionHead
-  readonly sealHashes: readonly string[]
+  /** The seals, in order. */
+  readonly sealed: readonly SessionHead[]
   /** The ids of the keys that signed the seals. */
   readonly keyIds: readonly string[]
   /** The first seal was added to a log that an older version had begun. */
@@ -103,7 +104,7 @@ export class LogVerification {
       sealedTo,
       seals: this.#seals.size,
       ...(this.#lastSeal && { lastSeal: this.#lastSeal }),
-      sealHashes: [...this.#seals.values()],
+      sealed: [...this.#seals].map(([seq, hash]) => ({ seq, hash })),
       keyIds: [...this.#keyIds],
       isLate: this.#isLate,
       ...(this.#forkedFrom && { forkedFrom: this.#forkedFrom }),

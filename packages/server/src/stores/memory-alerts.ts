@@ -9,7 +9,10 @@ type Kept = NewDelivery & {
   sent: boolean
 }
 
-type Logs = ReadonlyMap<string, { readonly events: readonly string[]; readonly state: { updatedAt: number } }>
+type Logs = ReadonlyMap<
+  string,
+  { readonly epoch: string; readonly events: readonly string[]; readonly state: { updatedAt: number } }
+>
 
 /** Alerts in memory. `forget` deletes the cursor and the deliveries of a session. */
 export function createMemoryAlerts(logs: Logs): {
@@ -37,8 +40,9 @@ export function createMemoryAlerts(logs: Logs): {
       if (target) targets.set(id, { ...target, last: structuredClone(last) })
     },
     alertCursor: async (sessionId) => cursors.get(sessionId),
-    async addAlerts({ session, from, to, deliveries: added }) {
+    async addAlerts({ session, from, to, epoch, deliveries: added }) {
       if (cursors.get(session) !== from) return false
+      if (epoch !== undefined && logs.get(session)?.epoch !== epoch) return false
       cursors.set(session, to)
       for (const one of added) {
         const isKnown = deliveries.some(({ target, alert }) => target === one.target && alert === one.alert)

@@ -95,6 +95,8 @@ function logMethods(
       if (event.seq < 1 || event.seq > kept.events.length)
         throw new RangeError(`There is no event ${event.seq}.`)
       kept.events[event.seq - 1] = event.json
+      for (const [id, receipt] of kept.receipts)
+        kept.receipts.set(id, { ...receipt, hash: receipt.hash.replace(/^[^ ]*/, '') })
       sessions.set(sessionId, { ...kept, epoch, state: copy(state) })
       forgetUnsent(sessionId)
       queue(ledger)

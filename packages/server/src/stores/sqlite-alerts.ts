@@ -72,12 +72,14 @@ function searchMethods(
      WHERE s.updated_at > ? AND coalesce(c.seq, 0) < (
        SELECT max(id) - (s.key << 32) FROM events WHERE id > (s.key << 32) AND id < ((s.key + 1) << 32))`,
   )
+  const epochs = database.prepare('SELECT 1 FROM sessions WHERE id = ? AND epoch = ?')
   const cursor = (sessionId: string) => (select.get(sessionId) as { seq: number } | undefined)?.seq
   return {
     alertCursor: async (sessionId) => database.read(() => cursor(sessionId)),
-    addAlerts: async ({ session, from, to, deliveries }) =>
+    addAlerts: async ({ session, from, to, epoch, deliveries }) =>
       database.write(() => {
         if (cursor(session) !== from) return false
+        if (epoch !== undefined && !epochs.get(session, epoch)) return false
         move.run(session, to)
         for (const { target, alert, subject, body, nextAt, expiresAt } of deliveries)
           insert.run(target, alert, session, subject, body, nextAt, expiresAt, target)
@@ -161,16 +163,16 @@ function deliveryMethods(database: SqliteDatabase): DeliveryMethods {
   }
 }
 
-/** The people with a visible page, for a store that only one process uses. */
-export function createPresence(): Pick<AlertStore, 'setPresence' | 'isPresent'> {
+/** The visible pages, for a store that only one process uses. */
+export function createPresence(): Pick<AlertStore, 'setPresence' | 'visiblePages'> {
   const pages = new Map<string, { readonly personId: string; readonly until: number }>()
   return {
     async setPresence(page, personId, until) {
       if (until === undefined) pages.delete(page)
       else pages.set(page, { personId, until })
     },
-    isPresent: async (personId, now) =>
-      [...pages.values()].some((page) => page.personId === personId && page.until > now),
+    visiblePages: async (personId, now) =>
+      [...pages].flatMap(([page, one]) => (one.personId === personId && one.until > now ? [page] : [])),
   }
 }
 

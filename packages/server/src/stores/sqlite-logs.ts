@@ -124,6 +124,7 @@ export class SqliteLogs {
       this.#parts.events.replace(known, event)
       this.#parts.sessions.update(known.key, state)
       this.#parts.sessions.beginEpoch(known.key, epoch)
+      this.#receipts.forgetContent.run(known.key)
       this.#parts.removeUnsent(sessionId)
       this.#parts.ledger.queue(ledger)
     })
@@ -202,5 +203,8 @@ function receiptStatements(database: SqliteDatabase) {
     insert: database.prepare('INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)'),
     select: database.prepare('SELECT hash, receipt FROM receipts WHERE session_key = ? AND command_id = ?'),
     remove: database.prepare('DELETE FROM receipts WHERE session_key = ?'),
+    forgetContent: database.prepare(
+      "UPDATE receipts SET hash = substr(hash, instr(hash || ' ', ' ')) WHERE session_key = ?",
+    ),
   }
 }

@@ -130,6 +130,24 @@ function searchCases({ get }: Setup): void {
 }
 
 function redactionCases({ get }: Setup): void {
+  it('adds no alerts that were found before an event of the session was redacted', async () => {
+    const store = get()
+    const id = await created(store, 1)
+    await store.putTarget(targetOf('a'))
+    const found = (epoch: string) =>
+      store.addAlerts({
+        ...{ session: id, from: undefined, to: 1, epoch },
+        deliveries: [deliveryOf(1, { session: id, alert: `${id}:1` })],
+      })
+    const state = emptyState(id, 'epo_2')
+    await store.redact({ sessionId: id, event: eventOf(1), epoch: 'epo_2', state })
+    expect(await found('epo_1')).toBe(false)
+    expect(await store.alertCursor(id)).toBeUndefined()
+    expect(await store.claimDeliveries({ now: 9000, until: 10_000, limit: 10 })).toEqual([])
+    expect(await found('epo_2')).toBe(true)
+    expect(await store.claimDeliveries({ now: 9000, until: 10_000, limit: 10 })).toHaveLength(1)
+  })
+
   it('removes the alerts of a session that are not sent yet when one of its events is redacted', async () => {
     const store = get()
     const [id, other] = [await created(store, 1), await created(store, 2)]
@@ -242,13 +260,14 @@ function presenceCases({ get }: Setup): void {
     const store = get()
     await store.setPresence('page 1', 'per_a', 2000)
     await store.setPresence('page 2', 'per_a', 3000)
-    expect(await store.isPresent('per_a', 1000)).toBe(true)
-    expect(await store.isPresent('per_b', 1000)).toBe(false)
+    const pages = async (personId: string, now: number) => (await store.visiblePages(personId, now)).sort()
+    expect(await pages('per_a', 1000)).toEqual(['page 1', 'page 2'])
+    expect(await pages('per_b', 1000)).toEqual([])
     await store.setPresence('page 2', 'per_a', undefined)
-    expect(await store.isPresent('per_a', 1999)).toBe(true)
-    expect(await store.isPresent('per_a', 2000)).toBe(false)
+    expect(await pages('per_a', 1999)).toEqual(['page 1'])
+    expect(await pages('per_a', 2000)).toEqual([])
     await store.setPresence('page 1', 'per_a', 5000)
-    expect(await store.isPresent('per_a', 2000)).toBe(true)
+    expect(await pages('per_a', 2000)).toEqual(['page 1'])
   })
 }
 

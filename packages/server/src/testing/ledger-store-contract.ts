@@ -151,6 +151,22 @@ function sessionCases(store: Tested): void {
       store().redact({ sessionId: 'ses_none', event, epoch: 'x', state, ledger: [draftOf('none')] }),
     ).rejects.toMatchObject({ code: 'not_found' })
   })
+
+  it('forgets the hashes of the commands of a redacted session, and keeps their senders', async () => {
+    await createSession(store())
+    const receiptOf = (commandId: string, hash: string) => ({
+      commandId,
+      hash,
+      receipt: { commandId, seq: 2 },
+    })
+    const given = [receiptOf('a', 'hash-of-a dev_a'), receiptOf('b', 'hash-of-b')]
+    for (const [index, receipt] of given.entries())
+      await store().append({ sessionId, events: [eventOf(index + 2)], receipt })
+    const event = { seq: 2, json: JSON.stringify({ seq: 2, at: 1, sessionId, type: 'event.redacted' }) }
+    await store().redact({ sessionId, event, epoch: 'next', state: stateOf(3) })
+    expect(await store().receipt(sessionId, 'a')).toEqual({ ...given[0], hash: ' dev_a' })
+    expect(await store().receipt(sessionId, 'b')).toEqual({ ...given[1], hash: '' })
+  })
 }
 
 const sessionId = 'ses_ledger'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { ExportProof, ParleyError } from '@parley/protocol'
+import { defined, ExportProof, ParleyError } from '@parley/protocol'
 import { type Keys, keysInText, keysOf } from '../../proof/keys.ts'
 import { type LedgerHead, type VerifiedLedger, verifyLedger } from '../../proof/verify-ledger.ts'
 import { type Finding, type SessionHead, type VerifiedLog, verifyLog } from '../../proof/verify-log.ts'
@@ -43,17 +43,20 @@ function checkExport(
     )
   const deviceKeys = proof && keysOf(proof.devices.map(({ publicKey }) => publicKey))
   const log = verifyLog(events, keys, { head: head?.session, ...(deviceKeys && { deviceKeys }) })
-  const findings = [
-    ...log.findings,
-    ...headFindings(log, head),
-    ...ledgerFindings(log, keys, head, options, context),
-  ]
+  const compared = comparedWithLedger(log, keys, head, options, context)
+  const findings = [...log.findings, ...headFindings(log, head), ...compared.findings]
   const undecided = log.calls.filter(({ by }) => by === 'nobody')
   const isGood = findings.length + undecided.length === 0
   const isTrusted = options.key !== undefined
   const { output } = context
-  if (options.json) output.out(`${JSON.stringify({ ...log, findings, isGood, keysAreGiven: isTrusted })}\n`)
-  else for (const line of logLines(log, { findings, undecided, isTrusted })) output.out(`${line}\n`)
+  const { missingInLedger } = compared
+  if (options.json)
+    output.out(
+      `${JSON.stringify({ ...log, findings, ...defined({ missingInLedger }), isGood, keysAreGiven: isTrusted })}\n`,
+    )
+  else
+    for (const line of logLines(log, { findings, undecided, isTrusted, missingInLedger }))
+      output.out(`${line}\n`)
   return isGood ? 0 : 1
 }
 
@@ -62,16 +65,22 @@ function headFindings({ sessionId, events }: VerifiedLog, head: Head | undefined
   return [{ line: events, text: `the head is of session ${head.session.id}, not of ${sessionId}` }]
 }
 
+type Compared = {
+  readonly findings: readonly Finding[]
+  /** The seals after the last one that the ledger has. Undefined if no ledger was given. */
+  readonly missingInLedger?: readonly number[]
+}
+
 /** Compares the log with the ledger: the log must contain the last seal of it that the ledger has recorded. */
-function ledgerFindings(
+function comparedWithLedger(
   log: VerifiedLog,
   keys: Keys,
   head: Head | undefined,
   { ledger: file }: VerifyOptions,
   context: Context,
-): Finding[] {
+): Compared {
   if (file === undefined) {
-    if (!head?.ledger) return []
+    if (!head?.ledger) return { findings: [] }
     throw new ParleyError(
       'validation_error',
       'A head of the ledger needs the ledger: give its export with --ledger.',
@@ -83,13 +92,15 @@ function ledgerFindings(
     text: `in the ledger, line ${line}: ${text}`,
   }))
   const last = ledger.sealed.get(log.sessionId)
+  const known = last && log.sealed.find(({ hash }) => hash === last.hash)
   if (!last) findings.push({ line: 0, text: 'the ledger has no seal of this session' })
-  else if (!log.sealHashes.includes(last.hash))
+  else if (!known)
     findings.push({
       line: log.events,
       text: `the ledger has a seal up to event ${last.to} that the log does not have`,
     })
-  return findings
+  const missing = log.sealed.filter(({ seq }) => seq > (known?.seq ?? 0))
+  return { findings, missingInLedger: missing.map(({ seq }) => seq) }
 }
 
 function checkLedger(

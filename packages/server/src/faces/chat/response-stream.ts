@@ -78,6 +78,8 @@ export class ResponseStream implements FeedReader {
 
   following(): void {
     if (this.#over) return
+    // The log was replaced, so the turn of this response may be another one.
+    if (this.#parts.outgoing.headersSent) return this.break()
     this.#parts.outgoing.writeHead(200, streamHeaders)
     this.#parts.outgoing.flushHeaders()
     if (this.#parts.response.has && this.#turn) this.#say([this.#turn.again()])

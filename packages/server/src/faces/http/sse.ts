@@ -96,6 +96,8 @@ class EventStream implements FeedReader {
 
   following(start: FeedStart): void {
     if (this.#over) return
+    // The log was replaced, so the client must begin again.
+    if (this.#outgoing.headersSent) return this.ended('closed')
     this.#outgoing.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'X-Accel-Buffering': 'no',

@@ -1,7 +1,7 @@
 import { type Device, type ServerFrame, webSocketProtocol } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
-import { hostFor, seesChange } from '../../access/index.ts'
+import { hostFor, type Principal, seesChange } from '../../access/index.ts'
 import type { Host } from '../../core/index.ts'
 import { type AnswerHeaders, addAnswerHeaders, type Upgrade } from '../sockets.ts'
 import { encodeFrames } from './encode.ts'
@@ -18,7 +18,7 @@ export function createWebSocketFace(options: {
   limits?: Partial<OutboxLimits>
   answerHeaders?: AnswerHeaders
   /** Called with each report of a page whether it is visible. `page` identifies its socket. */
-  onPresence?: (page: string, personId: string, visible: boolean) => void
+  onPresence?: (page: string, principal: Principal, visible: boolean) => void
   /** How long a peer may take to answer a ping before it counts as gone. */
   heartbeatMs?: number
 }) {
@@ -61,7 +61,7 @@ export function createWebSocketFace(options: {
           limits,
           maxFrameBytes,
           mayAct,
-          present: (page, visible) => !isNode && onPresence?.(page, principal.person.id, visible),
+          present: (page, visible) => !isNode && onPresence?.(page, principal, visible),
         })
         peers.add(peer)
         onSignedOut(() => peer.signOut())

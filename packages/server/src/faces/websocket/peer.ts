@@ -232,10 +232,17 @@ export class Peer {
   #reader(session: string, following: Following, native: boolean): FeedReader {
     const outbox = this.#outbox
     const current = () => this.#following.get(session) === following
+    let hasStarted = false
     return {
       native,
       following: (start) => {
         if (!current()) return
+        // The log was replaced. A client expects a new epoch only as the answer to a follow, so it must follow again.
+        if (hasStarted) {
+          this.#unfollow(session)
+          return this.#refuse(noLongerOpen(), session)
+        }
+        hasStarted = true
         if (start.verdict === 'reset') following.cursor = 0
         outbox.send({ type: 'following', session, ...start })
       },

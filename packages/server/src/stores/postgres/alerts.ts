@@ -65,10 +65,12 @@ function searchMethods(
       ])
       return row?.seq
     },
-    async addAlerts({ session, from, to, deliveries }) {
+    async addAlerts({ session, from, to, epoch, deliveries }) {
       const rows = await database.query(
-        `WITH moved AS (
-           INSERT INTO alert_cursors (session, seq) VALUES ($1, $2)
+        `WITH searched AS MATERIALIZED (SELECT 1 FROM sessions WHERE id = $1 AND epoch = $10 FOR SHARE),
+         moved AS (
+           INSERT INTO alert_cursors (session, seq)
+           SELECT $1, $2::bigint WHERE $10::text IS NULL OR EXISTS (SELECT FROM searched)
            ON CONFLICT (session) DO UPDATE SET seq = excluded.seq WHERE alert_cursors.seq = $3::bigint
            RETURNING 1),
          given AS (
@@ -91,6 +93,7 @@ function searchMethods(
           deliveries.map(({ body }) => safeText(body)),
           deliveries.map(({ nextAt }) => nextAt),
           deliveries.map(({ expiresAt }) => expiresAt),
+          epoch ?? null,
         ],
       )
       return rows.length > 0
@@ -180,7 +183,7 @@ function deliveryMethods(database: PostgresDatabase): DeliveryMethods {
   }
 }
 
-function presenceMethods(database: PostgresDatabase): Pick<AlertStore, 'setPresence' | 'isPresent'> {
+function presenceMethods(database: PostgresDatabase): Pick<AlertStore, 'setPresence' | 'visiblePages'> {
   return {
     async setPresence(page, personId, until) {
       if (until === undefined)
@@ -192,12 +195,12 @@ function presenceMethods(database: PostgresDatabase): Pick<AlertStore, 'setPrese
           [safeText(page), safeText(personId), until],
         )
     },
-    async isPresent(personId, now) {
-      const rows = await database.read(
-        'SELECT 1 FROM alert_presences WHERE person = $1 AND until > $2 LIMIT 1',
+    async visiblePages(personId, now) {
+      const rows = await database.read<{ page: string }>(
+        'SELECT page FROM alert_presences WHERE person = $1 AND until > $2',
         [safeText(personId), now],
       )
-      return rows.length > 0
+      return rows.map(({ page }) => original(page))
     },
   }
 }

@@ -23,6 +23,7 @@ export type PostgresOptions = {
 type Value = string | number | boolean | null
 type Parameter = Value | readonly Value[]
 type Row = Record<string, unknown>
+export type Statement = readonly [text: string, parameters: readonly Parameter[]]
 /** One connection, and the number of statements that wait for an answer on it. */
 type Lane = { readonly sql: postgres.Sql; statements: number }
 
@@ -122,13 +123,32 @@ export class PostgresDatabase {
 
   /** Runs one statement. Rejects with the error of the driver, so that the caller can examine it. */
   async run<Result extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Result[]> {
+    return this.#onLane((sql) => send<Result>(sql, [text, parameters]))
+  }
+
+  /**
+   * Runs statements in one transaction, and returns the result of the last one. Each statement sees what was stored
+   * before it began, so it sees everything that an earlier statement has waited for. Rejects with a ParleyError.
+   */
+  async transaction<Result extends object>(...statements: readonly Statement[]): Promise<Result[]> {
+    const work = async (sql: postgres.Sql) => {
+      let rows: Result[] = []
+      for (const statement of statements) rows = await send<Result>(sql, statement)
+      return rows
+    }
+    try {
+      return await this.#onLane(async (sql) => (await sql.begin(work as never)) as Result[])
+    } catch (thrown) {
+      throw postgresFailure(thrown)
+    }
+  }
+
+  async #onLane<Result>(work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> {
     if (this.#closed) throw new ParleyError('internal_error', 'The database is closed.')
     const lane = this.#freeLane()
     lane.statements++
     try {
-      const values = parameters.map((value) => (isArray(value) ? arrayText(value) : value))
-      const result = lane.sql.unsafe<Row[]>(text, values, { prepare: true })
-      return (await this.#inTime(result)) as unknown as Result[]
+      return await this.#inTime(work(lane.sql))
     } catch (thrown) {
       if (isConnectionLost(thrown)) this.#replace(lane)
       throw thrown
@@ -262,6 +282,14 @@ export class PostgresDatabase {
     })
     await this.#inTime(work, migrationMs)
   }
+}
+
+async function send<Result extends object>(
+  sql: postgres.Sql,
+  [text, parameters]: Statement,
+): Promise<Result[]> {
+  const values = parameters.map((value) => (isArray(value) ? arrayText(value) : value))
+  return (await sql.unsafe<Row[]>(text, values, { prepare: true })) as unknown as Result[]
 }
 
 /**

@@ -63,11 +63,17 @@ export function appendStatement(hasState: boolean, isPlain: boolean): string {
   return hasState ? appends.fullWithState : appends.full
 }
 
-/** Replaces the body of one event and the state, removes unsent alerts, and begins a new epoch. */
+export const lockSession = 'SELECT 1 FROM sessions WHERE id = $1 FOR UPDATE'
+
+/**
+ * Replaces the body of one event and the state, begins an epoch, and removes what contains or reveals the text: unsent
+ * alerts, and the hashes of commands. Only the sender of a command is kept.
+ */
 export const redactStatement = `
   WITH ok AS (UPDATE sessions SET epoch = $5, (${stateColumns}) = ROW (${stateParameters(6)})
     WHERE id = $1 AND ($2::bigint IS NULL OR term = $2) AND head >= $3 RETURNING key),
   e AS (UPDATE events SET body = $4 FROM ok WHERE session_key = ok.key AND seq = $3),
+  r AS (UPDATE receipts SET hash = substr(hash, strpos(hash || ' ', ' ')) FROM ok WHERE session_key = ok.key),
   d AS (DELETE FROM alert_deliveries USING ok WHERE session = $1 AND done_at IS NULL),
   l AS (INSERT INTO ledger_queue (draft)
     SELECT t.draft FROM ok, unnest($${6 + stateColumnCount}::text[]) AS t(draft))

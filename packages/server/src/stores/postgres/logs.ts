@@ -33,6 +33,7 @@ import {
   draftValues,
   eventValues,
   insertSession,
+  lockSession,
   putCheckpoints,
   recordValues,
   redactStatement,
@@ -163,11 +164,18 @@ export class PostgresLogs {
     const { seq, json } = event
     const body = eventTextOf(sessionId).pack(seq, json)
     const rows = await this.#write({ sessionId }, () =>
-      this.#database.query(redactStatement, [
-        ...[safeText(sessionId), term ?? null, seq, body, epoch],
-        ...stateValues(state),
-        draftValues(ledger),
-      ]),
+      this.#database.transaction(
+        // Waits for a process that is storing alerts, so that the next statement removes them.
+        [lockSession, [safeText(sessionId)]],
+        [
+          redactStatement,
+          [
+            ...[safeText(sessionId), term ?? null, seq, body, epoch],
+            ...stateValues(state),
+            draftValues(ledger),
+          ],
+        ],
+      ),
     )
     this.#cache.delete(sessionId)
     if (rows.length === 0) throw await this.#refusal({ sessionId, events: [], ...defined({ term }) })

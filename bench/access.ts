@@ -92,7 +92,7 @@ async function measureRevocation(quick: boolean, folder: string): Promise<Row> {
     }
     const result = compare(await inTurns(quick ? 3 : 15, () => revoked(program), closeBare))
     return {
-      figure: `revoked to closed, ${sockets} sockets`,
+      figure: `from a revocation until ${sockets} sockets are closed`,
       value: milliseconds(result.ours),
       baseline: `${milliseconds(result.bare)} (bare ws)`,
       ratio: result.ratio,

@@ -52,7 +52,10 @@ async function lateness(receiver: Receiver, { quick, folder }: FigureInput): Pro
     return (['webhook', 'person'] as const).map((kind) => {
       const [middle, p95] = [median(late[kind]), percentile(late[kind], 95)]
       return {
-        figure: kind === 'webhook' ? 'webhook received after its event' : 'alert received after its wait',
+        figure:
+          kind === 'webhook'
+            ? 'time from an event to its webhook'
+            : 'time from the end of the wait to the alert',
         value: `${milliseconds(middle)} (p95 ${milliseconds(p95)})`,
         ...(kind === 'person' && { aim: 'median < 50 ms', met: middle < 50 }),
         data: { median: middle, p95 },

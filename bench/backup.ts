@@ -40,14 +40,14 @@ export const backup: Figure = {
       const size = mebibytes(statSync(join(folder, 'copy.sqlite')).size)
       return [
         {
-          figure: `copy of a database of ${size} that is written meanwhile`,
+          figure: `copy of a database of ${size} during writes`,
           value: milliseconds(copied.ms),
           baseline: `${milliseconds(plainMs)} (a copy of the file)`,
           ratio: copied.ms / plainMs,
           data: { ms: copied.ms, plainMs },
         },
         {
-          figure: 'longest time of an append meanwhile',
+          figure: 'longest append during the copy',
           value: milliseconds(copied.longest),
           baseline: `${milliseconds(alone)} (without a copy)`,
           ratio: copied.longest / alone,

@@ -18,7 +18,7 @@ export const claudeMemory: Figure = {
     const bare = await growth(sides.raw, count)
     return [
       {
-        figure: `claude: each live session in our process (${mebibytes(ours.heap)} of it heap)`,
+        figure: `claude: each live session in the process of Parley (${mebibytes(ours.heap)} of it heap)`,
         value: mebibytes(ours.rss),
         baseline: mebibytes(bare.rss),
         ratio: ours.heap / bare.heap,

@@ -108,7 +108,8 @@ async function atWork(sides: Sides): Promise<Row[]> {
     ...appended('a streamed piece', 'delta', [ours, bare]),
     ...appended('a recorded event', 'event', [ours, bare]),
     {
-      figure: 'console: key to its letter with 10,000 events, streaming, p95, against an empty page',
+      figure:
+        'console: time from a key to its letter with 10,000 events, streaming, p95, against an empty page',
       ...laidOut,
       aim: '< 16 ms',
       met: laidOut.data.ours < 16,

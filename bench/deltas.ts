@@ -53,7 +53,7 @@ export const deltas: Figure = {
         data: scripted,
       },
       {
-        figure: 'the same from a lean agent',
+        figure: 'the same, from the bench agent',
         value: perSecond(lean.ours),
         baseline: perSecond(lean.bare),
         ratio: lean.ratio,

@@ -33,8 +33,8 @@ export const install: Figure = {
         home.forget()
         empty.push(await emptyMs(home))
       }
-      times.push(timeRow('npx to a printed link, not installed', median(installs), median(empty)))
-      times.push(timeRow('npx to a printed link, installed', again, median(empty)))
+      times.push(timeRow('from npx to the printed link, not installed', median(installs), median(empty)))
+      times.push(timeRow('from npx to the printed link, installed', again, median(empty)))
       return [...rows, ...times]
     } finally {
       packages.remove()

@@ -67,7 +67,9 @@ const { values, positionals } = parseArgs({
 })
 const unknown = positionals.filter((name) => !figures.some((figure) => figure.name === name))
 if (unknown.length > 0) {
-  console.error(`No figure ${unknown.join(', ')}. There are: ${figures.map(({ name }) => name).join(', ')}.`)
+  console.error(
+    `Unknown figure: ${unknown.join(', ')}. Known figures: ${figures.map(({ name }) => name).join(', ')}.`,
+  )
   process.exit(2)
 }
 
@@ -97,7 +99,7 @@ const machine = {
   quick: values.quick,
 }
 printTable(rows)
-if (load > 0.5) console.error(`Other work was going on (load ${load.toFixed(1)}): quote ratios, not values.`)
+if (load > 0.5) console.error(`The machine was busy (load ${load.toFixed(1)}): quote ratios, not values.`)
 writeFileSync(
   new URL('./results.json', import.meta.url),
   `${JSON.stringify({ machine, rows, failures }, null, 2)}\n`,

@@ -24,7 +24,8 @@ export function checkTurn(payloads: Iterable<Buffer>): Checked & { said: Buffer[
     const { type, delta, event } = JSON.parse(payload.toString()) as Frame
     if (type === 'evicted' || type === 'error') throw new LostError(`The reader got ${payload}.`)
     if (!isSaid(payload)) continue
-    if (over && (event || delta?.blockId)) throw new LostError(`After the end of the turn came ${payload}.`)
+    if (over && (event || delta?.blockId))
+      throw new LostError(`The reader got ${payload} after the end of the turn.`)
     if (over) continue
     said.push(payload)
     if (delta?.blockId !== undefined) {
@@ -41,7 +42,7 @@ export function checkTurn(payloads: Iterable<Buffer>): Checked & { said: Buffer[
     }
     if (!event) continue
     if (seq !== undefined && event.seq !== seq + 1)
-      throw new LostError(`After event ${seq} came ${event.seq}.`)
+      throw new LostError(`Event ${event.seq} followed event ${seq}.`)
     seq = event.seq
     if (event.type === 'text.written' && texts.get(event.blockId!)?.pieces.join('') !== event.text) {
       throw new LostError(`The deltas of ${event.blockId} do not add up to the block.`)

@@ -106,7 +106,7 @@ function takeDelta(followed: Followed, delta: Delta): void {
 
 function takeEvent(followed: Followed, event: SessionEvent): void {
   const { seq } = followed.view.state
-  if (event.seq !== seq + 1) problems.push(`After event ${seq} came ${event.seq}.`)
+  if (event.seq !== seq + 1) problems.push(`Event ${event.seq} followed event ${seq}.`)
   followed.view = applyEvent(followed.view, event)
   if (event.type === 'text.written') {
     const text = followed.texts.get(event.blockId)

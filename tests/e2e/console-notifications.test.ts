@@ -233,7 +233,7 @@ it('the page can be installed: its manifest and icons are served, and no cookie 
   expect(consoleErrors).toEqual([])
 })
 
-it('an open page tells that it is visible, so a push waits until it is hidden', async () => {
+it('an open page reports that it is visible, so a push waits until the page is hidden', async () => {
   const { page } = await openTab({ ...withWorker, load: false })
   await pretendPushService(page)
   await page.goto(`${server.url}/settings/notifications`)

@@ -39,7 +39,7 @@ export async function openSession(page: Page, server: { readonly url: string }, 
 /** The position of an element on screen. Fails if it has none. */
 export async function boxOf(element: Locator) {
   const box = await element.boundingBox()
-  if (!box) throw new Error('It is not on screen.')
+  if (!box) throw new Error('The element is not on screen.')
   return { top: box.y, bottom: box.y + box.height, left: box.x, right: box.x + box.width, ...box }
 }
 

@@ -116,7 +116,7 @@ class Schedule {
   async #inTime(what: string, done: Promise<unknown>): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`Waited in vain for ${what}.`)), settleMs)
+      timer = setTimeout(() => reject(new Error(`Timed out waiting for ${what}.`)), settleMs)
     })
     await Promise.race([done, late]).finally(() => clearTimeout(timer))
   }

@@ -1,4 +1,4 @@
-/** Runs one `load` at a time. A call of `run` meanwhile causes one more `load` afterwards. `load` must not reject. */
+/** Runs one `load` at a time. A call of `run` during a `load` causes one more `load` after it. `load` must not reject. */
 export type Reload = {
   readonly running: boolean
   run(): void

@@ -92,8 +92,8 @@ class LiveSessionList implements SessionList {
   }
 
   /**
-   * Loads as many sessions as are shown now. Changes that come meanwhile are applied on top, because the pages may
-   * not have them.
+   * Loads as many sessions as are shown now. Changes that arrive during the load are applied to the result,
+   * because the loaded pages may not have them.
    */
   async #loadShown(): Promise<void> {
     const changes: Changed[] = []

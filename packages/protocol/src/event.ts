@@ -256,8 +256,7 @@ declare const unknownType: unique symbol
 export type UnknownEventType = '(unknown)' & { readonly [unknownType]: true }
 
 /**
- * An event of a type or version that this build does not know. It is kept whole and changes nothing in the
- * fold.
+ * An event of a type or version that this build does not know. It is stored unchanged. The folds ignore its fields.
  */
 export const UnknownEvent = z.looseObject({
   ...envelope,

@@ -1,6 +1,6 @@
 /** The meaning of a tool's input fields, by their names. Agents have no common names for them. */
 
-/** Fields that change neither what a call does nor which files it affects: a rule need not name them. */
+/** Fields that affect neither the action of a call nor its files: a rule need not name them. */
 const harmless = new Set([
   'description',
   'timeout',
@@ -14,8 +14,8 @@ const harmless = new Set([
 ])
 
 /**
- * True for a field that changes neither what a call does nor which files it affects. An object is never harmless:
- * what an agent does with an object in such a field is unknown.
+ * True for a field that affects neither the action of a call nor its files. An object is never harmless, because agents
+ * may use its content in any way.
  */
 export function isHarmlessField(name: string, value: unknown): boolean {
   return harmless.has(name) && (value === null || typeof value !== 'object')

@@ -20,7 +20,7 @@ type Toast = {
 
 const toasts = createStore<readonly Toast[]>([])
 let nextId = 1
-/** How long an error is shown at least, even if the server accepts the next command. */
+/** The minimum time for which an error is shown, even if the server accepts the next command. */
 const minDisplayMs = 1500
 
 /**

@@ -25,7 +25,7 @@ export type PromptDraft = {
   readonly place: Store<QueuePlace>
   /** The reason why the last prompt was refused, until the person dismisses the note or sends a prompt. */
   readonly refusal: Store<string | undefined>
-  /** Puts a whole prompt back into the draft, before the text that was written meanwhile. */
+  /** Puts a whole prompt back into the draft, before text that was written since the prompt was sent. */
   putBack(parts: readonly PromptPart[], place?: QueuePlace): void
   clear(): void
 }
@@ -76,8 +76,8 @@ function createDraft(sessionId: string, { storage, attachments: files }: Storage
 }
 
 /**
- * The attachments of a draft. Stored ones are read asynchronously and put before those added meanwhile.
- * Nothing is written to storage until they are read.
+ * The attachments of a draft. Stored ones are read asynchronously, and put before those that were added during the read.
+ * Nothing is written to storage before the read has ended.
  */
 function createAttachmentStore(sessionId: string, files: AttachmentStorage): Store<readonly Attachment[]> {
   const store = createStore<readonly Attachment[]>([])

@@ -8,8 +8,8 @@ const maxSessions = 500
 type Read = Pick<SessionSummary, 'id' | 'createdAt' | 'updatedAt' | 'status'>
 
 /**
- * True if the session has changed since it was last seen. A working session is not unread, nor is one that
- * has not changed since it was created.
+ * True if the session has changed since it was last seen. False for a working session, and for a session that has not
+ * changed since it was created.
  */
 export function isUnread(session: Read, seen: Seen): boolean {
   if (session.status === 'working' || session.updatedAt <= session.createdAt) return false

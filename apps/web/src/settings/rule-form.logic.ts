@@ -52,8 +52,8 @@ export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } 
 }
 
 /**
- * Names the files that an allow rule covers in addition: files outside the session's folder, protected files, or both.
- * Empty if it covers neither.
+ * The additional files that an allow rule covers, as text: files outside the session's folder, protected files, or both.
+ * Empty if there are none.
  */
 export function reachText({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
   const covered = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]

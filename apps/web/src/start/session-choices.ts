@@ -69,7 +69,7 @@ export function useSessionChoices() {
         ...(trust && { trust }),
         ...(prompt.length > 0 && { prompt }),
       })
-      // Keep text that was written meanwhile: it was not sent.
+      // Keep text that was written while the session was created: it was not sent.
       if (draft.get() === text) draft.set('')
       for (const one of attached) attachments.remove(one.id)
       choices.set({})
@@ -159,7 +159,7 @@ async function problemOf(folder: string): Promise<FolderProblem | undefined> {
 /** How long the choices must stay the same before they are sent. */
 const settledMs = 400
 
-/** Announces the session to the server while its prompt is being written, so that its agent starts meanwhile. */
+/** Announces the session to the server while its prompt is being written, so that its agent starts early. */
 function useAnnouncement(draft: Store<string>, session: ExpectedSession | undefined): void {
   const announced = session && JSON.stringify(session)
   useEffect(() => {

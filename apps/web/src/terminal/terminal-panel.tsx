@@ -27,7 +27,7 @@ export default function TerminalPanel() {
   const names = tabNames(tabs)
   const nameOf = ({ terminalId }: Terminal) => names.get(terminalId) ?? ''
   const current = tabs.find(({ terminalId }) => terminalId === shown)
-  // Clicks are ignored meanwhile. The buttons keep the focus, so that the next key is not sent elsewhere.
+  // While a terminal is being opened, clicks are ignored. The buttons keep the focus, so that the next key is not sent elsewhere.
   const busy = { 'aria-disabled': isOpening, className: 'aria-disabled:opacity-55' }
   if (problem && tabs.length === 0) return <p className="px-4 py-3 text-sm text-soft">{problem}</p>
   return (
@@ -149,7 +149,7 @@ function useTerminals() {
   const id = useSessionId()
   const [{ tabs, shown }, setTabs] = useState(noTabs)
   const [problem, setProblem] = useState<string>()
-  // An answer is ignored if a later request was answered before it, or a terminal was opened or closed meanwhile.
+  // A list is ignored if a later request was answered first, or if a terminal was opened or closed since the request.
   const requests = useRef({ sent: 0, answered: 0 })
   const load = useCallback(
     async (quietly = false) => {

@@ -13,82 +13,102 @@ import { verifyLog } from '../../packages/server/src/proof/verify-log.ts'
 import { openSqliteStore } from '../../packages/server/src/stores/sqlite.ts'
 import { systemClock } from '../../packages/server/src/system-clock.ts'
 import { answer, given } from './processes.ts'
+import { median } from './stats.ts'
 
-/** Appends the same events to two SQLite files, with seals and without. */
+/** Appends events to a log in a SQLite file, with seals or without. */
 const { folder } = given<{ folder: string }>()
 mkdirSync(folder, { recursive: true })
 const sealer = openSealer(join(folder, 'seal-key.pem'))
 const eventsATurn = 50
+/** The events of a turn, with its prompt, its start and its end. */
+const recordedATurn = eventsATurn + 3
+const sessionId = 'ses_bench'
 let files = 0
 
-async function filledLog(events: number, size: number, isSealed: boolean) {
+type OpenLog = Awaited<ReturnType<typeof openLog>>
+
+async function openLog(isSealed: boolean) {
   const file = join(folder, `${++files}.sqlite`)
   const store = openSqliteStore({ file })
-  const id = `ses_bench${files}`
-  const created = {
-    seq: 1,
-    at: 1,
-    sessionId: id,
-    type: 'session.created',
-    agent: 'bench',
-    cwd: '/',
-    mode: 'ask',
-  }
+  const created = { seq: 1, at: 1, sessionId, type: 'session.created', agent: 'bench', cwd: '/', mode: 'ask' }
   const first = { ...created, salt: isSealed ? sealer.salt() : undefined } as unknown as SessionEvent
-  const state = applyToState(emptyState(id, 'epo'), first)
-  await store.create({
-    sessionId: id,
-    epoch: 'epo',
-    events: [{ seq: 1, json: JSON.stringify(first) }],
-    state,
-  })
+  const state = applyToState(emptyState(sessionId, 'epo'), first)
+  await store.create({ sessionId, epoch: 'epo', events: [{ seq: 1, json: JSON.stringify(first) }], state })
   const log = createSessionLog({
     ...{ store, clock: systemClock, checkpointMs: 1000, state, sealer: isSealed ? sealer : undefined },
     problem: (error) => {
       throw error
     },
   })
-  const append = (...drafts: EventDraft[]) => log.transact(() => ({ drafts }))
-  const start = performance.now()
-  for (let count = 0; count < events; ) {
-    const turnId = `trn_${count}`
-    await append(
-      {
-        type: 'prompt.submitted',
-        promptId: `prm_${count}`,
-        parts: [{ type: 'text', text: 'Go on.' }],
-        delivery: 'queue',
-      },
-      { type: 'turn.started', turnId, promptId: `prm_${count}` },
-    )
-    for (let index = 0; index < eventsATurn; index++, count++)
-      await append({ type: 'text.written', turnId, blockId: `b${count}`, text: textOf(size, count) })
-    await append({ type: 'turn.ended', turnId, outcome: 'completed', stopReason: 'end_turn', durationMs: 1 })
-  }
-  const ms = performance.now() - start
-  return { store, file, id, ms, events: log.state.seq }
+  return { store, file, log, count: 0 }
 }
 
-/** A text that makes an event of about `size` bytes. */
+/** One turn, whose events are recorded one at a time. Ends with a seal, if the log has seals. */
+async function recordTurn(open: OpenLog, size: number): Promise<void> {
+  const append = (...drafts: EventDraft[]) => open.log.transact(() => ({ drafts }))
+  const turnId = `trn_${open.count}`
+  const promptId = `prm_${open.count}`
+  await append(
+    { type: 'prompt.submitted', promptId, parts: [{ type: 'text', text: 'Go on.' }], delivery: 'queue' },
+    { type: 'turn.started', turnId, promptId },
+  )
+  for (let index = 0; index < eventsATurn; index++) {
+    const count = open.count++
+    await append({ type: 'text.written', turnId, blockId: `b${count}`, text: textOf(size, count) })
+  }
+  await append({ type: 'turn.ended', turnId, outcome: 'completed', stopReason: 'end_turn', durationMs: 1 })
+}
+
+/**
+ * A text that makes an event of about `size` bytes: between three quarters and five quarters. With events of one size,
+ * the bytes of the file would depend on how many of them fit into a page.
+ */
 function textOf(size: number, count: number): string {
-  return `${count} `.padEnd(Math.max(size - 170, 10), 'some words that an agent wrote ')
+  const length = size * (0.75 + ((count * 7) % 50) / 98) - 130
+  return `${count} `.padEnd(Math.max(Math.round(length), 10), 'some words that an agent wrote ')
+}
+
+let current: OpenLog | undefined
+
+async function closeLog(): Promise<number> {
+  if (!current) return 0
+  const { store, file } = current
+  current = undefined
+  await store.close()
+  const bytes = statSync(file).size
+  rmSync(file)
+  return bytes
 }
 
 const calls = {
-  /** Microseconds for each appended event, and the bytes of the file. */
-  async append({ events, size, isSealed }: { events: number; size: number; isSealed: boolean }) {
-    const { store, file, ms } = await filledLog(events, size, isSealed)
-    await store.close()
-    const bytes = statSync(file).size
-    rmSync(file)
-    return { us: (ms / events) * 1000, bytes }
+  async open({ isSealed }: { isSealed: boolean }) {
+    await closeLog()
+    current = await openLog(isSealed)
   },
+  /** Microseconds for each event: the median of the turns, and the processor time of this thread for all of them. */
+  async append({ turns, size }: { turns: number; size: number }) {
+    const times: number[] = []
+    const before = process.threadCpuUsage()
+    for (let turn = 0; turn < turns; turn++) {
+      const start = performance.now()
+      await recordTurn(current!, size)
+      times.push(performance.now() - start)
+    }
+    const used = process.threadCpuUsage(before)
+    return {
+      us: (median(times) * 1000) / recordedATurn,
+      cpuUs: (used.user + used.system) / turns / recordedATurn,
+    }
+  },
+  /** Closes the log; the bytes of its file. */
+  close: closeLog,
   /** Milliseconds to verify the export of a log, and to read the same lines as JSON. */
   async verify({ events, size }: { events: number; size: number }) {
-    const { store, file, id, events: head } = await filledLog(events, size, true)
-    const lines = (await store.read(id, { limit: head })).map(({ json }) => json).slice(0, events)
-    await store.close()
-    rmSync(file)
+    const open = await openLog(true)
+    while (open.log.state.seq < events) await recordTurn(open, size)
+    const lines = (await open.store.read(sessionId, { limit: events })).map(({ json }) => json)
+    await open.store.close()
+    rmSync(open.file)
     const keys = keysOf([sealer.publicKey])
     const start = performance.now()
     const { findings, events: verified } = verifyLog(lines, keys)
@@ -101,4 +121,4 @@ const calls = {
 }
 export type SealsCalls = typeof calls
 
-answer(calls, async () => undefined)
+answer(calls, closeLog)

@@ -9,7 +9,7 @@ import type { AgentOutput } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { endTurn } from './end-turn.ts'
 import { draftsOf, freshProgress, isDelta } from './record-output.ts'
-import { type Sealer, salted } from './seal-chain.ts'
+import { type Sealer, saltOf } from './seal-chain.ts'
 import { numbered } from './session-log.ts'
 import type { StoredEvent } from './session-store.ts'
 
@@ -39,7 +39,7 @@ export class LogWriter {
 
   add(at: number, ...drafts: readonly EventDraft[]): void {
     for (const draft of drafts) {
-      const event = salted(numbered(draft, this.#state.id, this.#state.seq + 1, at), this.#sealer)
+      const event = numbered(draft, this.#state.id, this.#state.seq + 1, at, saltOf(draft, this.#sealer))
       this.#state = applyToState(this.#state, event)
       this.drafts.push(draft)
       this.events.push(event)

@@ -77,7 +77,7 @@ async function replacement(
     type: 'event.redacted',
     was,
     kept,
-    leaf: leafOf(shownText(stored.json)).toString('base64url'),
+    leaf: Buffer.from(leafOf(shownText(stored.json)), 'binary').toString('base64url'),
     reason,
     redactedAt,
     ...defined({ redactedBy: by }),

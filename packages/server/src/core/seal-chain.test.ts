@@ -18,6 +18,20 @@ describe('the seals of a log', () => {
     expect(verified).toMatchObject({ findings: [], seals: 3, isLate: false })
   })
 
+  it('cover a turn of any length, with events of any size', async () => {
+    await using sealed = await sealedHostUnderTest()
+    const session = await sealed.world.create()
+    const short = Array.from(
+      { length: 70 },
+      (_, index) => ({ type: 'text', text: `Words ${index}.` }) as const,
+    )
+    await session.play(...short, { type: 'text', text: 'long '.repeat(10_000) }, text)
+    await session.play(text)
+    const verified = verifyLog(await sealed.linesOf(session.id), sealed.keys)
+    expect(verified).toMatchObject({ findings: [], seals: 2 })
+    expect(verified.events).toBeGreaterThan(72)
+  })
+
   it('form one chain in the original and one in a fork, which starts with its first own seal', async () => {
     await using sealed = await sealedHostUnderTest()
     const session = await sealed.world.create()

@@ -8,7 +8,7 @@ import {
 } from '@parley/protocol'
 import { leafOf, SealHash, signedText } from './seal-text.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
-import { shownText } from './shown-secrets.ts'
+import { shownEvent, shownText } from './shown-secrets.ts'
 
 /** PORT. The key with which a process signs seals. */
 export type Sealer = {
@@ -35,14 +35,18 @@ export function isSealed(events: readonly SessionEvent[]): boolean {
   })
 }
 
-/** The event with a salt, if it has content. The first event always has one: it shows that the log has seals. */
-export function salted(event: SessionEvent, sealer: Sealer | undefined): SessionEvent {
-  if (!sealer || !(hasContent(event) || event.type === 'session.created')) return event
-  const { seq, at, sessionId, ...rest } = event
-  return { seq, at, sessionId, salt: sealer.salt(), ...rest } as SessionEvent
+/** The salt of an event, if it has content. The first event always has one: it shows that the log has seals. */
+export function saltOf(event: { readonly type: EventType }, sealer: Sealer | undefined): string | undefined {
+  const isSalted = hasContent(event) || event.type === 'session.created'
+  return isSalted ? sealer?.salt() : undefined
 }
 
 const pageSize = 1000
+/**
+ * The leaves of this many events, or of texts of this length together, are computed at once. One event after another
+ * takes twice as long, because other code runs between them.
+ */
+const leavesAtOnce = { events: 32, length: 32_768 }
 
 /** The seals of one log. Missing parts of the log are read from the store, so a restart continues the same chain. */
 export class SealChain {
@@ -52,8 +56,10 @@ export class SealChain {
   #from: number
   #prev: string
   #hash: SealHash
-  /** The last event whose leaf is in the hash. */
+  /** The last event whose leaf is in the hash, or whose text waits for it. */
   #upTo: number
+  #waiting: string[] = []
+  #waitingLength = 0
   #isLate = false
 
   constructor(sealer: Sealer, store: Pick<SessionStore, 'read'>, { id, sealed }: SessionState) {
@@ -67,16 +73,19 @@ export class SealChain {
   }
 
   /**
-   * Adds the leaves of stored events; `seal` is the last of them, if it is a seal. Events that do not follow directly
-   * are read from the store later.
+   * Adds announced events, whose texts are those that readers get; `seal` is the last of them, if it is a seal. Events
+   * that do not follow directly are read from the store later.
    */
   add(events: readonly StoredEvent[], seal?: EventOf<'log.sealed'>): void {
     if (seal) this.#continueAfter(seal)
     for (const { seq, json } of seal ? events.slice(-1) : events) {
       if (seq !== this.#upTo + 1) return
       if (seq === 1) this.#isLate = isLate(json)
-      this.#hash.add(leafOf(shownText(json)))
       this.#upTo = seq
+      this.#waiting.push(json)
+      this.#waitingLength += json.length
+      const { events, length } = leavesAtOnce
+      if (this.#waiting.length >= events || this.#waitingLength >= length) this.#hashWaiting()
     }
   }
 
@@ -84,6 +93,7 @@ export class SealChain {
   async sealAfter(head: number, events: readonly StoredEvent[], at: number): Promise<StoredEvent> {
     const to = head + events.length
     await this.#readUpTo(head)
+    this.#hashWaiting()
     const first = events.find(({ seq }) => seq === 1)
     const late = first ? isLate(first.json) : this.#isLate
     const text = JSON.stringify({
@@ -94,10 +104,7 @@ export class SealChain {
       from: this.#from,
       to,
       prev: this.#prev,
-      hash: this.#hash.upTo(
-        to,
-        events.map(({ json }) => leafOf(shownText(json))),
-      ),
+      hash: this.#hash.upTo(to, leavesOf(events.map(({ json }) => shownText(json)))),
       ...(this.#from === 1 && late && { late: true }),
       keyId: this.#sealer.keyId,
     })
@@ -109,6 +116,14 @@ export class SealChain {
     this.#prev = hash
     this.#hash = new SealHash(this.#sessionId, seq, hash)
     this.#upTo = seq - 1
+    this.#waiting = []
+    this.#waitingLength = 0
+  }
+
+  #hashWaiting(): void {
+    if (this.#waiting.length > 0) this.#hash.add(leavesOf(this.#waiting))
+    this.#waiting = []
+    this.#waitingLength = 0
   }
 
   async #readUpTo(head: number): Promise<void> {
@@ -116,9 +131,13 @@ export class SealChain {
       const limit = Math.min(pageSize, head - this.#upTo)
       const page = await this.#store.read(this.#sessionId, { after: this.#upTo, limit })
       if (page[0]?.seq !== this.#upTo + 1) throw unreadable(this.#sessionId, this.#upTo + 1)
-      this.add(page)
+      this.add(page.map(shownEvent))
     }
   }
+}
+
+function leavesOf(texts: readonly string[]): string {
+  return texts.map(leafOf).join('')
 }
 
 function isLate(json: string): boolean {

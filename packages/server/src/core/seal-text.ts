@@ -5,13 +5,16 @@ import { createHash, hash } from 'node:crypto'
  * describes the same rules for programs in other languages.
  */
 
-/** The hash that stands for an event in a seal. A redacted event keeps the leaf of the original event. */
-export function leafOf(text: string): Buffer {
+/**
+ * The hash that stands for an event in a seal, as a string with one character for each byte, which costs less than a
+ * Buffer. A redacted event keeps the leaf of the original event.
+ */
+export function leafOf(text: string): string {
   if (text.includes('"type":"event.redacted"')) {
     const { type, leaf } = JSON.parse(text) as { type: string; leaf: string }
-    if (type === 'event.redacted') return Buffer.from(leaf, 'base64url')
+    if (type === 'event.redacted') return Buffer.from(leaf, 'base64url').toString('binary')
   }
-  return hash('sha256', text, 'buffer')
+  return hash('sha256', text, 'binary')
 }
 
 /** The hash of a seal, into which the leaves of its events are added one after another. */
@@ -22,15 +25,14 @@ export class SealHash {
     this.#hash = createHash('sha256').update(`parley seal 1\n${sessionId}\n${from}\n${prev}\n`)
   }
 
-  add(leaf: Buffer): void {
-    this.#hash.update(leaf)
+  /** One leaf, or several one after another. */
+  add(leaves: string): void {
+    this.#hash.update(leaves, 'binary')
   }
 
   /** The hash of a seal that ends with event `to`. `leaves` follow the leaves that were added. */
-  upTo(to: number, leaves: readonly Buffer[] = []): string {
-    const sum = this.#hash.copy()
-    for (const leaf of leaves) sum.update(leaf)
-    return sum.update(`\n${to}`).digest('base64url')
+  upTo(to: number, leaves = ''): string {
+    return this.#hash.copy().update(leaves, 'binary').update(`\n${to}`).digest('base64url')
   }
 }
 

@@ -16,10 +16,10 @@ import {
 import type { Clock } from './clock.ts'
 import type { LedgerDraft } from './ledger-store.ts'
 import { readEvents } from './read-events.ts'
-import { isSealed, SealChain, type Sealer, salted } from './seal-chain.ts'
+import { isSealed, SealChain, type Sealer, saltOf } from './seal-chain.ts'
 import { createSessionFeed, type EncodedItem, type SessionFeed } from './session-feed.ts'
 import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.ts'
-import { shownText } from './shown-secrets.ts'
+import { shownEvent } from './shown-secrets.ts'
 
 /** The drafts of one step, which are recorded together or not at all. */
 export type Transaction = {
@@ -116,7 +116,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     const { drafts, rules, receipt, ledger = [] } = change(state)
     const at = clock.now()
     const events = drafts.map((draft, index) =>
-      salted(numbered(draft, sessionId, state.seq + 1 + index, at), sealer),
+      numbered(draft, sessionId, state.seq + 1 + index, at, saltOf(draft, sealer)),
     )
     const caused = events.reduce(applyToState, state)
     const stored = events.map((event): StoredEvent => ({ seq: event.seq, json: JSON.stringify(event) }))
@@ -151,8 +151,9 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     if (closed) throw goneError(closed)
     for (const id of closedBlocks) checkpointed.delete(id)
     state = seal ? applyToState(caused, seal) : caused
-    for (const { seq, json } of stored) feed.publish({ kind: 'event', seq, json: shownText(json) })
-    chain?.add(stored, seal)
+    const shown = stored.map(shownEvent)
+    for (const { seq, json } of shown) feed.publish({ kind: 'event', seq, json })
+    chain?.add(shown, seal)
     try {
       recorded(seal ? [...events, seal] : events, state, rules ?? [])
     } catch (error) {
@@ -249,9 +250,16 @@ function sealedEntry({ at, sessionId, to, hash }: EventOf<'log.sealed'>): Ledger
  * Turns a draft into an event. Used by the log, and for the first events of a session, which are written
  * before its log exists.
  */
-export function numbered(draft: EventDraft, sessionId: string, seq: number, at: number): SessionEvent {
+export function numbered(
+  draft: EventDraft,
+  sessionId: string,
+  seq: number,
+  at: number,
+  salt?: string,
+): SessionEvent {
   const { turnId, type, ...fields } = draft
-  return { seq, at, sessionId, ...(turnId !== undefined && { turnId }), type, ...fields } as SessionEvent
+  const given = { ...(salt !== undefined && { salt }), ...(turnId !== undefined && { turnId }) }
+  return { seq, at, sessionId, ...given, type, ...fields } as SessionEvent
 }
 
 function isOpen(state: SessionState, id: string): boolean {

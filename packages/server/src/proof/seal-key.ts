@@ -28,7 +28,27 @@ function sealerWith(key: KeyObject): KeySealer {
     keyId: keyIdOf(publicKey),
     publicKey: publicKey.toString('base64url'),
     sign: (text) => sign(null, Buffer.from(text), key).toString('base64url'),
-    salt: () => randomBytes(12).toString('base64url'),
+    salt: saltSource(),
+  }
+}
+
+const saltLength = 16
+const saltsAtOnce = 256
+
+/**
+ * Random characters are taken from the system for many salts at once: a call for each salt would take longer than the
+ * hash of its event.
+ */
+function saltSource(): () => string {
+  let characters = ''
+  let used = 0
+  return () => {
+    if (used === characters.length) {
+      characters = randomBytes((saltsAtOnce * saltLength * 3) / 4).toString('base64url')
+      used = 0
+    }
+    used += saltLength
+    return characters.slice(used - saltLength, used)
   }
 }
 

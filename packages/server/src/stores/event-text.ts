@@ -6,9 +6,11 @@
 export type EventText = { pack(seq: number, json: string): string; unpack(seq: number, body: string): string }
 
 const saltLength = 16
+/** The characters of `"salt":"`. */
+const saltStart = 8
 /** The characters of `"salt":"",`. */
 const saltFrame = 10
-const saltField = /^"salt":"([\w-]{16})",/
+const saltField = /"salt":"[\w-]{16}",/y
 const whole = '='
 /**
  * Marks an escaped text. A text with a lone surrogate is escaped, because UTF-8 cannot encode it, and a text with a zero
@@ -27,9 +29,11 @@ export function eventTextOf(sessionId: string): EventText {
         return whole + json
       }
       const at = json.slice(start.length, comma)
-      const rest = json.slice(comma + 1 + session.length)
-      const salt = saltField.exec(rest)?.[1]
-      return salt === undefined ? `${at},${rest}` : `"${salt}${at}",${rest.slice(saltLength + saltFrame)}`
+      const rest = comma + 1 + session.length
+      saltField.lastIndex = rest
+      if (!saltField.test(json)) return `${at},${json.slice(rest)}`
+      const salt = json.slice(rest + saltStart, rest + saltStart + saltLength)
+      return `"${salt}${at}",${json.slice(rest + saltFrame + saltLength)}`
     },
     unpack(seq, body) {
       if (body.startsWith(escaped)) return JSON.parse(body.slice(1)) as string

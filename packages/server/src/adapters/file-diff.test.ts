@@ -83,7 +83,7 @@ describe('replacing a part of a file', () => {
 })
 
 describe('reading a file for a diff', () => {
-  it('reads a regular file in the folder, also through a link that stays inside', async () => {
+  it('reads a regular file in the folder, even through a link whose target is inside', async () => {
     expect(await readForDiff('inner-link.txt', session)).toContain('one')
     expect(await readForDiff('missing/deep.txt', session)).toBeNull()
   })

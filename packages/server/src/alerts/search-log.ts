@@ -85,7 +85,7 @@ function recordedAfter(events: readonly Event[], since: number): Event[] {
   return events.filter(({ at }) => at > since)
 }
 
-/** The events after the imported conversation, which ends with the end of its connection. */
+/** The events after the imported conversation. The import ends with the first `agent.disconnected`. */
 function withoutImported(events: readonly Event[]): Event[] {
   const end = events.findIndex((event) => isKnown(event) && event.type === 'agent.disconnected')
   return end < 0 ? [] : events.slice(end + 1)

@@ -136,7 +136,7 @@ function childrenOf(pid = 0): number[] {
 }
 
 describe('the program', () => {
-  it('checks the demo agent, and Claude without an account, without a server', async () => {
+  it('checks the demo agent and a signed-out Claude, without a server', async () => {
     await using home = createHome()
     const demo = await home.run(['agents', 'doctor', 'demo', '--prompt', 'help', '--json'])
     expect(demo.exitCode).toBe(0)

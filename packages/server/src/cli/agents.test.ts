@@ -205,7 +205,7 @@ describe('the program', () => {
     expect(readdirSync(join(home.dataDir, 'agents'))).toEqual([])
   })
 
-  it('lists where agents are, the same with a server and without', async () => {
+  it('lists the paths of agents, with the same result with and without a server', async () => {
     await using home = createHome()
     const alone = await home.run(['agents'])
     expect(alone.stdout).toMatch(/^ID +FOUND +VERSION +SIGNED IN +WHERE +WHAT TO DO\n/)

@@ -28,7 +28,7 @@ const batchBytes = 4 * 1024 * 1024
 
 export async function copyStore({ source, target, settings, progress }: CopyParts): Promise<CopyCounts> {
   const counts = { sessions: 0, events: 0, receipts: 0 }
-  await refuseStrangers(source, target)
+  await refuseUnknownSessions(source, target)
   for await (const id of sessionIds(source)) {
     await copySession({ source, target, progress, counts }, id)
     counts.sessions++
@@ -111,7 +111,7 @@ function firstBytes<Event extends { readonly json: string }>(page: readonly Even
 }
 
 /** Throws if the target, whose copy was interrupted, has sessions that the source does not have. */
-async function refuseStrangers(source: TransferStore, target: TransferStore): Promise<void> {
+async function refuseUnknownSessions(source: TransferStore, target: TransferStore): Promise<void> {
   for await (const id of sessionIds(target)) {
     const [there, here] = [await target.load(id), await source.load(id)]
     if (!here || here.epoch !== there?.epoch || here.head < there.head)

@@ -11,7 +11,7 @@ export type AccessRecord = {
   readonly createdAt: number
   /** When the record was last used to get access. */
   readonly usedAt?: number
-  /** When the record was revoked or used up. A retired record is kept, so that its holder can be told why. */
+  /** When the record was revoked or used up. A retired record is kept, so that its holder can get the reason. */
   readonly retiredAt?: number
 }
 

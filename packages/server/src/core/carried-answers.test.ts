@@ -8,7 +8,7 @@ const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', inp
  * A session whose request was allowed after a restart, and whose agent has not asked again. The first connection ends
  * while the request is open, the second is silent, and the third asks again.
  */
-async function answeredUnheard() {
+async function answeredWhileDisconnected() {
   const answers: unknown[] = []
   const asks = Promise.withResolvers<void>()
   const agent = faultyAgent((connection) => {
@@ -39,7 +39,7 @@ async function answeredUnheard() {
 }
 
 it('an answer survives a second stop before its agent has received it, and applies once', async () => {
-  const { world, session, agent, answers } = await answeredUnheard()
+  const { world, session, agent, answers } = await answeredWhileDisconnected()
   await world.restart()
   await session.when(({ turns }) => turns === 1)
   expect(answers).toMatchObject([{ outcome: 'allowed' }])
@@ -52,7 +52,7 @@ it('an answer survives a second stop before its agent has received it, and appli
 })
 
 it('a carried answer that allows a call is void once the mode refuses the call', async () => {
-  const { world, session, answers } = await answeredUnheard()
+  const { world, session, answers } = await answeredWhileDisconnected()
   await session.command({ type: 'session.configure', mode: 'read-only' })
   await world.restart()
   await session.when(({ turns }) => turns === 1)

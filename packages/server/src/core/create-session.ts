@@ -23,7 +23,7 @@ import { type OpenSessions, stopping } from './open-sessions.ts'
 import { isSameSender, receiptHash } from './receipt-hash.ts'
 import { environmentFor, type SessionServices } from './session-services.ts'
 import type { StoredReceipt } from './session-store.ts'
-import { meantServers, shownState } from './shown-secrets.ts'
+import { resolvedServers, shownState } from './shown-secrets.ts'
 
 export type SessionCreation = {
   create(input: NewSessionInput, own?: OwnParts): Promise<SessionState>
@@ -103,7 +103,7 @@ function checkCreation(
 ): void {
   checkSettings(input, { agent })
   if (input.mcpServers) need({ agent }, 'mcp')
-  meantServers(input.mcpServers ?? {})
+  resolvedServers(input.mcpServers ?? {})
   if (input.env) need({ agent }, 'environment')
   environments.expectFree(input.env ?? {})
   checkMcpServers(input.mcpServers, input.options)

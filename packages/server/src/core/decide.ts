@@ -18,7 +18,7 @@ import { checkSettings, type DecideContext, type Decision, need, refuseIf } from
 import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
-import { meantServers } from './shown-secrets.ts'
+import { resolvedServers } from './shown-secrets.ts'
 import { closeTask, stopped } from './task-transactions.ts'
 import { nextPrompt, pauseQueued } from './turn-transactions.ts'
 
@@ -235,7 +235,7 @@ function configure(
   context: DecideContext,
 ): Decision {
   const { model, mode, options } = command
-  const mcpServers = command.mcpServers && meantServers(command.mcpServers, state.mcpServers)
+  const mcpServers = command.mcpServers && resolvedServers(command.mcpServers, state.mcpServers)
   const requested: SessionSettings = {
     ...defined({ model, mode }),
     ...(options !== undefined && { options: { ...state.requested.options, ...options } }),

@@ -174,7 +174,7 @@ export class LiveSession {
 
   /**
    * Called when another process may own the session: nothing more is recorded, and the agent is killed before this
-   * returns. Readers are told to connect again.
+   * returns. Readers must connect again.
    */
   async abandon(): Promise<void> {
     this.#stopping.abort()

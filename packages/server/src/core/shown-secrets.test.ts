@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createScriptedAdapter, scriptedCapabilities } from '../adapters/scripted/index.ts'
 import { createHost } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
-import { meantServers } from './shown-secrets.ts'
+import { resolvedServers } from './shown-secrets.ts'
 
 const secret = 'sk-very-secret'
 const servers: McpServers = {
@@ -84,7 +84,7 @@ describe('the settings of MCP servers', () => {
     ['another name', { elsewhere: shown.local }],
     ['a name that every object inherits', { constructor: shown.local }],
   ])('are neither restored nor passed on with %s', (_, given) => {
-    expect(() => meantServers(given as McpServers, servers)).toThrow('are hidden')
+    expect(() => resolvedServers(given as McpServers, servers)).toThrow('are hidden')
   })
 
   it('cannot contain hidden values in a new session', async () => {

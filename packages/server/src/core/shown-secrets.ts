@@ -43,7 +43,7 @@ export function shownText(json: string): string {
  * the current one. A hidden value in any other server is refused: the placeholder would be used as a value, or the
  * real value would be sent to an address that the client chose.
  */
-export function meantServers(given: McpServers, current: McpServers = {}): McpServers {
+export function resolvedServers(given: McpServers, current: McpServers = {}): McpServers {
   const shown = hideSecrets(current)
   return Object.fromEntries(
     Object.entries(given).map(([name, server]) => {

@@ -167,7 +167,7 @@ describe('twenty readers that connect and disconnect under load', () => {
         const tools = { ...flood, deltas: 300, of: 'tool-output' as const }
         for (let turn = 0; turn < 3; turn++) await session.submit(flood, permissionless(turn), tools)
         for (const { reader, loopTurns } of moves) {
-          comeOrGo(crowd[reader]!, world)
+          connectOrDisconnect(crowd[reader]!, world)
           for (let turn = 0; turn < loopTurns; turn++) await new Promise((resolve) => setImmediate(resolve))
         }
         await session.when((state) => state.turns === 3)
@@ -183,7 +183,7 @@ function permissionless(turn: number) {
   return { type: 'text' as const, text: `turn ${turn}`, pieces: 3 }
 }
 
-function comeOrGo(reader: TestReader, world: HostUnderTest): void {
+function connectOrDisconnect(reader: TestReader, world: HostUnderTest): void {
   if (!reader.connected) return void reader.follow(world.host)
   for (const { id } of reader.view.state.openBlocks) reader.killed.add(id)
   reader.leave()

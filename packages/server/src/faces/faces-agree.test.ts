@@ -22,11 +22,11 @@ import {
   inOne,
   type Reported,
   streamedTexts,
-  toldByEvents,
-  toldByIncoming,
-  toldByMessages,
-  toldByRuns,
-  toldByUpdates,
+  reportOfEvents,
+  reportOfIncoming,
+  reportOfMessages,
+  reportOfRuns,
+  reportOfUpdates,
 } from './reported-under-test.ts'
 import { createWebSocketFace } from './websocket/index.ts'
 
@@ -133,7 +133,7 @@ async function playAndCompare(
     await page.when('at the end of its turn', (one) => rests(one) && endOf(one) !== undefined)
   }
   const log = await session.log()
-  const reported = toldByEvents(log)
+  const reported = reportOfEvents(log)
   const isTakenBack = log.some(({ type }) => type === 'block.retracted')
   const expected = isTakenBack ? amongOthers(reported) : reported
 
@@ -144,10 +144,11 @@ async function playAndCompare(
   // A stock page streams only the turns of its own prompts. Own turns of the agent appear when the page loads the
   // messages.
   const ownTurns = log.filter((event) => event.type === 'turn.started' && event.promptId === undefined)
-  if (ownTurns.length === 0) expect(toldByMessages(page.messages), `chat of version ${sdk}`).toEqual(expected)
-  expect(toldByMessages(await chat.messages(session.id)), 'messages').toEqual(expected)
-  await expect.poll(() => toldByIncoming(messages), { message: 'desktop' }).toEqual(reported)
-  const live = () => toldByUpdates(editor.received.map(({ update }) => update))
+  if (ownTurns.length === 0)
+    expect(reportOfMessages(page.messages), `chat of version ${sdk}`).toEqual(expected)
+  expect(reportOfMessages(await chat.messages(session.id)), 'messages').toEqual(expected)
+  await expect.poll(() => reportOfIncoming(messages), { message: 'desktop' }).toEqual(reported)
+  const live = () => reportOfUpdates(editor.received.map(({ update }) => update))
   await expect.poll(live, { message: 'editor' }).toEqual(isTakenBack ? containing(reported) : inOne(reported))
   await compareExports(chat, session.id, reported, isTakenBack)
   const ended = log.filter(({ type }) => type === 'turn.ended')
@@ -199,15 +200,15 @@ async function compareExports(
           .split('\n')
           .map((line) => JSON.parse(line))
   }
-  expect(toldByMessages(await read('ui-messages')), 'UI messages').toEqual(
+  expect(reportOfMessages(await read('ui-messages')), 'UI messages').toEqual(
     isTakenBack ? amongOthers(reported) : reported,
   )
-  expect(toldByIncoming(await read('incoming-messages')), 'incoming messages').toEqual(reported)
-  expect(toldByRuns(await read('run-events')), 'run events').toEqual(reported)
+  expect(reportOfIncoming(await read('incoming-messages')), 'incoming messages').toEqual(reported)
+  expect(reportOfRuns(await read('run-events')), 'run events').toEqual(reported)
   const { editor } = joinEditor(chat.under)
   await editor.introduce(everything)
   await editor.agent.request('session/load', { sessionId: id, cwd: chat.under.cwd, mcpServers: [] })
-  const loaded = toldByUpdates(editor.received.map(({ update }) => update))
+  const loaded = reportOfUpdates(editor.received.map(({ update }) => update))
   expect(loaded, 'loaded by an editor').toEqual(isTakenBack ? containing(reported) : inOne(reported))
 }
 

@@ -35,7 +35,7 @@ class Pieces {
   }
 }
 
-export function toldByEvents(events: readonly (SessionEvent | UnknownEvent)[]): Reported {
+export function reportOfEvents(events: readonly (SessionEvent | UnknownEvent)[]): Reported {
   const said = new Pieces()
   const thought = new Pieces()
   const calls: Record<string, Went> = {}
@@ -66,7 +66,7 @@ export function streamedTexts(deltas: readonly Delta[]): Map<string, string> {
   return texts
 }
 
-export function toldByMessages(messages: readonly UiMessage[]): Reported {
+export function reportOfMessages(messages: readonly UiMessage[]): Reported {
   const parts = messages.filter(({ role }) => role === 'assistant').flatMap(({ parts }) => parts)
   const text = (type: 'text' | 'reasoning') =>
     whole(parts.flatMap((part) => (part.type === type ? [String(part.text)] : [])))
@@ -76,7 +76,7 @@ export function toldByMessages(messages: readonly UiMessage[]): Reported {
   return { said: text('text'), thought: text('reasoning'), calls: Object.fromEntries(calls) }
 }
 
-export function toldByIncoming(messages: readonly IncomingMessage[]): Reported {
+export function reportOfIncoming(messages: readonly IncomingMessage[]): Reported {
   const said = new Pieces()
   const thought = new Pieces()
   const calls: Record<string, Went> = {}
@@ -96,7 +96,7 @@ export function toldByIncoming(messages: readonly IncomingMessage[]): Reported {
   return { said: said.all, thought: thought.all, calls }
 }
 
-export function toldByRuns(events: readonly RunEvent[]): Reported {
+export function reportOfRuns(events: readonly RunEvent[]): Reported {
   const main = events.filter(({ data }) => data.parent_tool_call_id === undefined)
   const text = (kind: string) =>
     whole(
@@ -111,7 +111,7 @@ export function toldByRuns(events: readonly RunEvent[]): Reported {
 }
 
 /** ACP does not mark the end of a text, so all chunks of a kind form one text. */
-export function toldByUpdates(updates: readonly SessionUpdate[]): Reported {
+export function reportOfUpdates(updates: readonly SessionUpdate[]): Reported {
   const texts = { agent_message_chunk: '', agent_thought_chunk: '' }
   const calls: Record<string, Went> = {}
   for (const update of updates) {

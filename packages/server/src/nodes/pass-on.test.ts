@@ -186,7 +186,7 @@ it('a pairing code works once, on any node, and all nodes accept the device', as
   }
 })
 
-it('wrong pairing codes are limited for the address of the client, also by the node that made them', async () => {
+it('wrong pairing codes are limited by the address of the client, even on the node that created the code', async () => {
   const { body } = await owner.server.ask('/api/pairings', { body: {} })
   const letters = String(body.code).replaceAll('-', '')
   const wrong = `ABCDEFGHJKMN${letters.slice(12)}`

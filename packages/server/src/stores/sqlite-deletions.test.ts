@@ -54,7 +54,7 @@ async function fill(store: SqliteStore, id: string, text: string, turns: number)
   }
 }
 
-it('leaves no byte of a deleted session in any file, and returns its space', async () => {
+it('leaves no byte of a deleted session in any file, and frees its space', async () => {
   const store = openSqliteStore({ file })
   await fill(store, 'kept', 'stays-here', 10)
   await fill(store, 'gone', 'remove-me', 60)

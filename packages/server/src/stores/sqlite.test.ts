@@ -448,7 +448,7 @@ it('handles keys and seqs beyond 32 bits', async () => {
 })
 
 describe('the stored text of an event', () => {
-  it('leaves out the fields that its row has', () => {
+  it('omits the fields that its row contains', () => {
     const packed = eventTextOf('ses_1').pack(7, '{"seq":7,"at":1700,"sessionId":"ses_1","type":"x"}')
     expect(packed).toBe('1700,"type":"x"}')
   })

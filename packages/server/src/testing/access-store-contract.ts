@@ -78,7 +78,7 @@ export function accessStoreContract(name: string, open: () => Promise<AccessStor
       expect(await store.accessRecords()).toEqual([recordOf('a', { data: { name: 'Chrome on Linux' } })])
     })
 
-    it('keeps records when it is reopened, or gives the reason why not', async () => {
+    it('keeps records when it is reopened, or states why it cannot be reopened', async () => {
       await store.putAccessRecord(recordOf('a', { retiredAt: 3 }))
       if (!tested.reopen) return expect(tested.notDurable).toMatch(/\w/)
       expect(await (await tested.reopen()).accessRecords()).toEqual([recordOf('a', { retiredAt: 3 })])

@@ -63,7 +63,7 @@ function targetCases({ get, tested }: Setup): void {
     expect(await store.nextDelivery()).toBeUndefined()
   })
 
-  it('keeps targets, cursors, deliveries and the key when it is reopened, or gives the reason why not', async () => {
+  it('keeps targets, cursors, deliveries and the key when it is reopened, or states why it cannot be reopened', async () => {
     const store = get()
     await store.putTarget(targetOf('a'))
     await store.addAlerts({ session: 'ses_1', from: undefined, to: 3, deliveries: [deliveryOf(1)] })

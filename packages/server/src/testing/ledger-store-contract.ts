@@ -27,7 +27,7 @@ export function ledgerStoreContract(name: string, open: () => Promise<LedgerStor
     entryCases(() => store)
     sessionCases(() => store)
 
-    it('keeps everything when it is reopened, or gives the reason why not', async () => {
+    it('keeps everything when it is reopened, or states why it cannot be reopened', async () => {
       if (!tested.reopen) return expect(tested.notDurable).toEqual(expect.any(String))
       await store.queueLedger([draftOf('a')])
       await store.chainLedger([entryOf(1)], [])

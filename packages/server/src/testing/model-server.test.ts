@@ -36,7 +36,7 @@ it('a model server answers by script, step by step, and records every request', 
     ])
   }))
 
-it('a model server pauses an answer where it is told to, until it is released', () =>
+it('a model server pauses an answer at the requested point, until it is released', () =>
   withServer(async (server) => {
     server.script(() => true, [{ response: { content: 'a whole sentence' } }])
     const hold = server.hold(2)

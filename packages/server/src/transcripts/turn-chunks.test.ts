@@ -132,7 +132,7 @@ describe('a tool call', () => {
     expect(message.parts[1]).toMatchObject({ state, ...fields })
   })
 
-  it('turns images into files of the message, and leaves the rest as it is', async () => {
+  it('turns images into files of the message, and does not change other content', async () => {
     const content = [
       { type: 'text' as const, text: 'see' },
       { type: 'image' as const, mimeType: 'image/png', data: 'AAAA' },

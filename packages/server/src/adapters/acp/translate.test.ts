@@ -154,7 +154,7 @@ describe('a tool call', () => {
     expect(called?.toolCallId.length).toBeLessThan(200)
   })
 
-  it('streams its output, and contains it whole at its end', () => {
+  it('streams its output, and its end contains the whole output', () => {
     const content = (words: string) => [{ type: 'content', content: { type: 'text', text: words } }]
     const outputs = play(
       prompt(1),
@@ -174,7 +174,7 @@ describe('a tool call', () => {
     ])
   })
 
-  it('that runs without permission is reported, and one with permission is not', () => {
+  it('is reported if it runs without permission, and not if it was allowed', () => {
     const runs = update('tool_call_update', { toolCallId: 'a', status: 'in_progress' })
     expect(playOn(stateFor('claude'), prompt(1), update('tool_call', run), runs).unasked).toEqual(['touch a'])
     expect(playOn(stateFor('claude'), prompt(1), ask(7, run), choose(7, 'yes'), runs).unasked).toEqual([])

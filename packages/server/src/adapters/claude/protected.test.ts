@@ -34,7 +34,7 @@ async function play(mode: PermissionMode, calls: (cwd: string) => readonly Call[
 }
 
 /** The outcome of each call, with the resolver of its request, if there was a request. */
-function fates(events: readonly SessionEvent[]): string[] {
+function outcomesOfCalls(events: readonly SessionEvent[]): string[] {
   const ended = events.flatMap((event) => (event.type === 'tool-call.ended' ? [event] : []))
   return ended.map(({ toolCallId, outcome }) => {
     const asked = events.find(
@@ -73,15 +73,17 @@ it.each(['accept-edits', 'ask'] as const)(
   'a person is asked about each protected file, in mode %s',
   async (mode) => {
     const events = await play(mode, (cwd) => protectedFiles.map((file) => write(cwd, file)))
-    expect(fates(events)).toEqual(protectedFiles.map(() => 'denied by person'))
+    expect(outcomesOfCalls(events)).toEqual(protectedFiles.map(() => 'denied by person'))
   },
 )
 
 it('an ordinary file is written without asking in accept-edits, and every file in bypass', async () => {
-  expect(fates(await play('accept-edits', (cwd) => [write(cwd, 'src/a.ts')]))).toEqual([
+  expect(outcomesOfCalls(await play('accept-edits', (cwd) => [write(cwd, 'src/a.ts')]))).toEqual([
     'completed by nobody',
   ])
-  expect(fates(await play('bypass', (cwd) => [write(cwd, '.envrc')]))).toEqual(['completed by nobody'])
+  expect(outcomesOfCalls(await play('bypass', (cwd) => [write(cwd, '.envrc')]))).toEqual([
+    'completed by nobody',
+  ])
 })
 
 const commands = [
@@ -101,7 +103,7 @@ it('a person is asked about commands that change a protected file in accept-edit
   const events = await play('accept-edits', () =>
     commands.map((command) => ({ name: 'Bash', input: { command, description: 'x' } })),
   )
-  expect(fates(events)).toEqual(commands.map(() => 'denied by person'))
+  expect(outcomesOfCalls(events)).toEqual(commands.map(() => 'denied by person'))
 })
 
 it('a person is asked about a protected file that a subagent writes in accept-edits', async () => {
@@ -114,7 +116,7 @@ it('a person is asked about a protected file that a subagent writes in accept-ed
   })
   const asked = events.find((event) => event.type === 'permission.requested')
   expect(asked).toMatchObject({ tool: 'Write', protected: true, parentToolCallId: expect.any(String) })
-  expect(fates(events)).toContain('denied by person')
+  expect(outcomesOfCalls(events)).toContain('denied by person')
 })
 
 it('in a read-only session, reading outside the folder needs permission and reading inside does not', async () => {
@@ -125,5 +127,5 @@ it('in a read-only session, reading outside the folder needs permission and read
     writeFileSync(join(cwd, 'a.txt'), 'a')
     return [read(join(cwd, 'a.txt')), read(secret)]
   })
-  expect(fates(events)).toEqual(['completed by nobody', 'denied by person'])
+  expect(outcomesOfCalls(events)).toEqual(['completed by nobody', 'denied by person'])
 })

@@ -16,7 +16,7 @@ function folderWith(make: (file: string) => void) {
   return { folder, file }
 }
 
-it('settings are read from a file, also through a link', () => {
+it('settings are read from a file, even through a link', () => {
   const { file } = folderWith((path) => {
     writeFileSync(`${path}.real`, JSON.stringify(settings))
     symlinkSync(`${path}.real`, path)

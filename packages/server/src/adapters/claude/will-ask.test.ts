@@ -28,7 +28,7 @@ it.each([
   [{ tool: 'mcp__github__push', input: {} }, 'ask', true],
   [{ tool: 'AskUserQuestion', input: {} }, 'bypass', true],
   [{ tool: 'ExitPlanMode', input: {} }, 'plan', true],
-] as const)('%j in mode %s will ask: %s', (call, mode, expected) => {
+] as const)('for %j in mode %s, willAsk is %s', (call, mode, expected) => {
   expect(willAsk(call, mode, none)).toBe(expected)
 })
 

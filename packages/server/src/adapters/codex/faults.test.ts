@@ -32,7 +32,7 @@ describe('a killed program', () => {
     })
   })
 
-  it('with an open permission: the request stays, its answer resumes the turn, and the command runs once', async () => {
+  it('with an open permission: the request remains open, its answer resumes the turn, and the command runs once', async () => {
     await world.play(async (bench) => {
       const session = await bench.session()
       await (await session.prompt(hello)).completed()

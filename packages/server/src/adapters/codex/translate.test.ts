@@ -144,7 +144,7 @@ describe('tool calls', () => {
     expect(outputsOf(allOutputs(name), 'tool-call.ended').map((end) => end.outcome)).toEqual([outcome])
   })
 
-  it('stream their output, as far as Codex does, and contain it whole at their end', () => {
+  it('stream the output that Codex streams, and their end contains the whole output', () => {
     const pieces = outputsOf(allOutputs('command-output'), 'tool-call.output-streamed')
     expect(pieces.length).toBeGreaterThan(0)
     const streamed = pieces.map(({ text }) => text).join('')

@@ -22,7 +22,7 @@ const hello = modelPrompt('Hello.', { content: 'Hello there.' })
 const node = `exec ${process.execPath} --conditions=source`
 
 describe('a server that dies', { timeout: 90_000 }, () => {
-  it('in the middle of a turn: the turn fails, its commands are gone, and the next prompt starts another', async () => {
+  it('in the middle of a turn: the turn fails, its commands end, and the next prompt starts another server', async () => {
     await world.onBench(async (bench) => {
       const session = await bench.session({ mode: 'bypass' })
       const turn = await session.prompt(modelPrompt('Wait.', bash('sleep 4321'), done))
@@ -36,7 +36,7 @@ describe('a server that dies', { timeout: 90_000 }, () => {
     await noProcessLeft()
   })
 
-  it('with an open permission: the request stays, and its answer takes effect once', async () => {
+  it('with an open permission: the request remains open, and its answer takes effect once', async () => {
     await world.onBench(async (bench) => {
       const session = await bench.session()
       await (await session.prompt(hello)).completed()

@@ -141,7 +141,7 @@ function pseudoRandom(seed: number): () => number {
 }
 
 /** The part of the outputs that must not depend on how they arrived. */
-function essence(outputs: readonly AgentOutput[]) {
+function comparablePart(outputs: readonly AgentOutput[]) {
   const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
   const sorted = <Value>(values: Value[]) => values.map((value) => JSON.stringify(value)).toSorted()
   return {
@@ -175,10 +175,10 @@ function brokenBlocks(outputs: readonly AgentOutput[]): string[] {
 describe.each(fixtureNames)('the recording %s', (name) => {
   it('gives the same outputs, wherever its stream is cut', () => {
     const lines = readFixture(name)
-    const whole = essence(allOutputs(name))
+    const whole = comparablePart(allOutputs(name))
     for (const cut of cutsOf(lines)) {
       const outputs = withCut(lines, cut)
-      expect(essence(outputs), JSON.stringify(cut)).toEqual(whole)
+      expect(comparablePart(outputs), JSON.stringify(cut)).toEqual(whole)
       expect(brokenBlocks(outputs), JSON.stringify(cut)).toEqual([])
       expect(outputsOf(outputs, 'agent.unrecognised')).toEqual([])
     }

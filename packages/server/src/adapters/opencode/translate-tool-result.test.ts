@@ -14,7 +14,7 @@ it('returns each file of a patch separately', () => {
   ])
 })
 
-it('returns one file by its diff, and nothing without a diff', () => {
+it('returns the diff of one file, and nothing if there is no diff', () => {
   expect(diffsIn({ diff: '@@', filepath: 'a.txt' }).diffs).toEqual([{ path: 'a.txt', patch: '@@' }])
   for (const metadata of [{}, { diff: '@@' }, { files: [] }]) expect(diffsIn(metadata)).toEqual({})
 })

@@ -32,12 +32,12 @@ export async function* playTool(turn: Turn, step: ToolStep, place: Place): Playi
   return order === 'call-only' ? undefined : yield* runUnlessForbidden(turn, call)
 }
 
-/** Whether a rule or the mode refuses a call about which the script asks nobody. */
+/** Whether a rule or the mode refuses a call for which the script does not ask for permission. */
 function isForbidden(turn: Turn, { spec, place }: Call): boolean {
   return turn.person.forbids(askAbout({ spec, place }))
 }
 
-/** Runs a call about which the script asks nobody. A refused call is reported to the host, as real agents do. */
+/** Runs a call without asking for permission. A refused call is reported to the host, as real agents do. */
 async function* runUnlessForbidden(turn: Turn, call: Call): Playing {
   if (!isForbidden(turn, call)) {
     yield* run(turn, call)

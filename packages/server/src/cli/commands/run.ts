@@ -93,7 +93,7 @@ export async function run(
     const run = { server, client, session, context, options, screen, decided }
     const { end, isStarted } = await promptAndWatch(run, prompt, stopping)
     if (!isStarted && isNew) printKeptSession(session, context)
-    else if (!options.json) sayWhatNext(session, context)
+    else if (!options.json) printContinueHint(session, context)
     return end === undefined ? exitCodes.cancelled : exitCodes[end.outcome]
   } catch (thrown) {
     if (!(thrown instanceof ParleyError) || thrown.details?.reason !== 'lost') throw thrown
@@ -379,7 +379,7 @@ function checkedPrompt(prompt: string): string {
   throw new ParleyError('validation_error', 'The prompt is empty.')
 }
 
-function sayWhatNext(session: SessionState, { output, commandLine }: Context): void {
+function printContinueHint(session: SessionState, { output, commandLine }: Context): void {
   if (!output.isErrTerminal) return
   const go = commandLine(`run ${session.agent} "…" --session ${session.id}`)
   output.err(`${output.errStyle.dim(`to continue: ${go}`)}\n`)

@@ -173,8 +173,8 @@ export class EditorSessions {
   async #dropUnused(sessionId: string): Promise<void> {
     const { access } = this.#options
     if (!this.#made.delete(sessionId)) return
-    const state = await access.state(sessionId).catch(notThere)
-    if (state && isUnused(state)) await access.remove(sessionId).catch(notThere)
+    const state = await access.state(sessionId).catch(unlessNotFound)
+    if (state && isUnused(state)) await access.remove(sessionId).catch(unlessNotFound)
   }
 
   #forget(session: OpenSession): void {
@@ -248,7 +248,7 @@ function isUnused({ turns, turn, queue, title, pinned }: SessionState): boolean 
   return turns === 0 && !turn && queue.length === 0 && title === '' && !pinned
 }
 
-function notThere(thrown: unknown): undefined {
+function unlessNotFound(thrown: unknown): undefined {
   if (hasCode(thrown, 'not_found')) return undefined
   throw thrown
 }

@@ -97,7 +97,7 @@ describe('a permission', () => {
 
   it('stays open when an editor that did not start the turn answers "cancelled"', async () => {
     const { editor, play, world, sessionId } = await aSession()
-    const onlooker = await anOnlooker(world, sessionId)
+    const onlooker = await anotherEditor(world, sessionId)
     onlooker.answerPermission = () => ({ outcome: { outcome: 'cancelled' } })
     const allowed = Promise.withResolvers<void>()
     editor.answerPermission = async (request, signal) => {
@@ -106,7 +106,7 @@ describe('a permission', () => {
     }
     const turn = play(permission('a'))
     await onlooker.until(() => onlooker.permissions[0])
-    await heardOut(onlooker)
+    await allHandled(onlooker)
     allowed.resolve()
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
     expect(world.runs('a')).toBe(1)
@@ -118,7 +118,7 @@ describe('a permission', () => {
     const text = JSON.stringify([permission('a')])
     await world.host.command(sessionId, { type: 'prompt.submit', commandId: 'elsewhere', text })
     await editor.until(() => editor.permissions[0])
-    await heardOut(editor)
+    await allHandled(editor)
     expect(await world.host.state(sessionId)).toMatchObject({ requests: [{ type: 'permission' }] })
     await editor.agent.notify('session/cancel', { sessionId })
     await editor.until(() => editor.updates('tool_call_update').some(({ status }) => status === 'failed'))
@@ -237,7 +237,7 @@ describe('a question', () => {
     'stays open when an editor that did not start the turn answers %s',
     async (action) => {
       const { editor, play, world, sessionId } = await aSession()
-      const onlooker = await anOnlooker(world, sessionId)
+      const onlooker = await anotherEditor(world, sessionId)
       onlooker.answerForm = () => ({ action })
       const answered = Promise.withResolvers<void>()
       editor.answerForm = async () => {
@@ -246,7 +246,7 @@ describe('a question', () => {
       }
       const turn = play(colour)
       await onlooker.until(() => onlooker.forms[0])
-      await heardOut(onlooker)
+      await allHandled(onlooker)
       answered.resolve()
       expect(await turn).toMatchObject({ stopReason: 'end_turn' })
       expect(await answers(world, sessionId)).toEqual([{ colour: 'blue' }])
@@ -267,7 +267,7 @@ describe('a question', () => {
 })
 
 /** Another editor that has the same session open. */
-async function anOnlooker(world: HostUnderTest, sessionId: string): Promise<EditorUnderTest> {
+async function anotherEditor(world: HostUnderTest, sessionId: string): Promise<EditorUnderTest> {
   const { editor } = join(world)
   await editor.introduce(everything)
   await editor.agent.request('session/load', { sessionId, cwd: world.cwd, mcpServers: [] })
@@ -275,7 +275,7 @@ async function anOnlooker(world: HostUnderTest, sessionId: string): Promise<Edit
 }
 
 /** Resolves when all earlier messages of the editor were handled: two more requests of the editor are then answered. */
-async function heardOut({ agent }: EditorUnderTest): Promise<void> {
+async function allHandled({ agent }: EditorUnderTest): Promise<void> {
   for (let asked = 0; asked < 2; asked++) await agent.request('session/list', {})
 }
 

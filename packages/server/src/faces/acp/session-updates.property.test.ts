@@ -9,7 +9,7 @@ import { anEditor, join, logOf } from './face-under-test.ts'
 type Reported = { blocks: Record<string, string>; calls: Record<string, string> }
 
 /** The text of each block and the status of each call that the editor received. */
-function toldTo(editor: EditorUnderTest, sessionId: string): Reported {
+function reportedTo(editor: EditorUnderTest, sessionId: string): Reported {
   const reported: Reported = { blocks: {}, calls: {} }
   for (const { sessionId: of, update } of editor.received) {
     if (of !== sessionId) continue
@@ -60,10 +60,10 @@ it('sends an editor the content of the log, live and replayed, for random output
       await turn
       await late.agent.request('session/load', { sessionId, ...place })
       const log = recorded(await logOf(world, sessionId))
-      const { blocks, calls } = toldTo(editor, sessionId)
+      const { blocks, calls } = reportedTo(editor, sessionId)
       const written = Object.fromEntries(Object.keys(log.blocks).map((id) => [id, blocks[id]]))
       expect({ blocks: written, calls }).toEqual(log)
-      expect(toldTo(late, sessionId)).toEqual(log)
+      expect(reportedTo(late, sessionId)).toEqual(log)
     }),
     { numRuns: Number(process.env.PARLEY_PROPERTY_RUNS ?? 40) },
   )

@@ -10,7 +10,7 @@ const agent: AgentInfo = {
   modes: ['ask'],
 }
 
-function aRetelling() {
+function anUpdateStream() {
   let seq = 0
   const updates = new SessionUpdates({
     agent,
@@ -33,7 +33,7 @@ const printed = (offset: number, text: string): Delta => ({
 
 describe('a block', () => {
   it('is sent once, even if deltas are missing or repeated', () => {
-    const { event, delta } = aRetelling()
+    const { event, delta } = anUpdateStream()
     const reported = [
       ...delta(piece(0, 'One ')),
       ...delta(piece(0, 'One two ')),
@@ -57,7 +57,7 @@ describe('a call', () => {
   }
 
   it('is reported as running once it has output; output is sent in batches, and the end of the call at once', () => {
-    const { updates, event, delta } = aRetelling()
+    const { updates, event, delta } = anUpdateStream()
     expect(event(called)).toMatchObject([{ sessionUpdate: 'tool_call', status: 'pending' }])
     expect(delta(printed(0, 'one\n'))).toMatchObject([{ status: 'in_progress' }])
     expect(delta(printed(0, 'one\ntwo\n'))).toEqual([])
@@ -76,7 +76,7 @@ describe('a call', () => {
   })
 
   it('has its output in a fence that is longer than any fence inside it', () => {
-    const { event } = aRetelling()
+    const { event } = anUpdateStream()
     event(called)
     const content = [{ type: 'terminal', output: '```\ncode\n```', exitCode: 0 }]
     expect(event({ type: 'tool-call.ended', toolCallId: 'c', outcome: 'completed', content })).toMatchObject([

@@ -37,13 +37,13 @@ export type GivenAnswer =
 export function intentOf({ messages, trigger, messageId }: ChatRequest): ChatIntent {
   const last = messages.at(-1)
   const isRetry = trigger === 'regenerate-message'
-  if (isRetry && last?.role !== 'user') throw notAgain()
+  if (isRetry && last?.role !== 'user') throw alreadySent()
   const named = isRetry
     ? undefined
     : messages.find(({ id, role }) => id === messageId && role === 'assistant')
   const message = named ?? last
   if (message?.role === 'user') {
-    if (message.id === messageId && !isRetry) throw notAgain()
+    if (message.id === messageId && !isRetry) throw alreadySent()
     return { kind: 'prompt', message, parts: promptParts(message), isRetry }
   }
   if (message?.role === 'assistant') return { kind: 'answers', message, given: answersIn(message) }
@@ -51,7 +51,7 @@ export function intentOf({ messages, trigger, messageId }: ChatRequest): ChatInt
 }
 
 /** The error for an edited message, or for a message that was already sent to the agent. */
-export function notAgain(): ParleyError {
+export function alreadySent(): ParleyError {
   return new ParleyError(
     'not_supported',
     'Messages cannot be edited or sent again. Send a new message instead.',

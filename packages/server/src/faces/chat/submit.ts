@@ -2,7 +2,7 @@ import type { ChatRequest, SessionState } from '@parley/protocol'
 import type { Host } from '../../core/index.ts'
 import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { cancel } from './cancel.ts'
-import { type ChatIntent, notAgain } from './chat-request.ts'
+import { type ChatIntent, alreadySent } from './chat-request.ts'
 import { type ChatDefaults, checkSame, createSession, findSession } from './chat-session.ts'
 import type { ChatResponse } from './response-stream.ts'
 import { hasPrompt } from './turn-log.ts'
@@ -17,7 +17,7 @@ type Asked = {
 export async function submit(host: Host, { body, intent, defaults }: Asked): Promise<ChatResponse> {
   const { message, parts, isRetry } = intent
   const known = await findSession(host, body.id)
-  if (known && isRetry && (await hasPrompt(host, known, message.id))) throw notAgain()
+  if (known && isRetry && (await hasPrompt(host, known, message.id))) throw alreadySent()
   if (known) await checkSame(known, body)
   const { id } = known ?? (await createSession(host, body, defaults))
   const before = await host.state(id)

@@ -135,7 +135,7 @@ describe('a URL', () => {
     expect(refused(await server.ask('/api/sessions/', {}))[0]).toBe(404)
   })
 
-  it('with a method that it does not support gets 405 and the ones it supports', async () => {
+  it('with a method that it does not support gets 405 and the supported methods', async () => {
     const answer = await server.ask('/api/sessions', { method: 'PUT' })
     expect(refused(answer)).toEqual([405, 'not_supported'])
     expect(answer.headers.allow).toBe('POST, GET')

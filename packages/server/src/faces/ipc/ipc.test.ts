@@ -216,7 +216,7 @@ describe('agent:send and the message channel', () => {
     )
   })
 
-  it('accepts images, and refuses them for an agent that takes none', async () => {
+  it('accepts images, and refuses them for an agent that does not accept them', async () => {
     const { page } = await aPage()
     await page.connect('t', page.config)
     const images = ['data:image/png;base64,aGk=', { data: 'aGk=', mimeType: 'image/gif', name: 'a.gif' }]

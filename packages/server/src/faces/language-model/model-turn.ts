@@ -219,7 +219,7 @@ export class ModelTurn {
         if (this.#isOver) break
         this.#wake()
       }
-      if (!this.#isOver) this.#fail(goneInMidTurn())
+      if (!this.#isOver) this.#fail(endedDuringTurn())
     } catch (error) {
       this.#fail(error)
     }
@@ -381,7 +381,7 @@ function failure(text: string): HostToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-function goneInMidTurn(): ParleyError {
+function endedDuringTurn(): ParleyError {
   return new ParleyError(
     'cancelled',
     'The session ended in the middle of the turn: it was deleted, or its host closed.',

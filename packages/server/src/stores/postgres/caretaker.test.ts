@@ -75,7 +75,7 @@ const lossesIn = (log: readonly SessionEvent[]) =>
   log.flatMap((event) => ('recordedBy' in event ? [{ type: event.type, recordedBy: event.recordedBy }] : []))
 
 /** Opens a node at the home place again. The node takes over the sessions of this place. */
-async function comeBack(url: string): Promise<NodeHost> {
+async function reopen(url: string): Promise<NodeHost> {
   const back = await open(url, home)
   await back.host.adopt()
   return back
@@ -110,7 +110,7 @@ it('an answer and prompts that are given while the machine is unavailable are us
     { type: 'turn.parked', recordedBy: 'caretaker' },
   ])
 
-  const back = await comeBack(url)
+  const back = await reopen(url)
   await vi.waitUntil(async () => (await back.host.state(id)).turns === 3, 30_000)
   await vi.waitUntil(async () => !(await back.host.state(id)).turn, 30_000)
   expect(said(await logOf(back.host, id))).toEqual(['Done.', 'First.', 'Second.'])
@@ -125,7 +125,7 @@ it('a prompt for an idle session waits in the queue for its machine', async () =
   await lose(one, other)
   await other.host.command(id, submit('p', 'Later.'))
   expect(await other.host.state(id)).toMatchObject({ turns: 0, queue: [{}] })
-  const back = await comeBack(url)
+  const back = await reopen(url)
   await vi.waitUntil(async () => (await back.host.state(id)).turns === 1, 30_000)
   expect(said(await logOf(back.host, id))).toEqual(['Later.'])
 })
@@ -168,7 +168,7 @@ it('several caretakers record every command once', async () => {
   await Promise.all(
     texts.flatMap((text, index) => others.map(({ host }) => eventually(host, id, submit(`p${index}`, text)))),
   )
-  const back = await comeBack(url)
+  const back = await reopen(url)
   await vi.waitUntil(async () => (await back.host.state(id)).turns === texts.length, 60_000)
   expect(said(await logOf(back.host, id)).toSorted()).toEqual(texts)
 })

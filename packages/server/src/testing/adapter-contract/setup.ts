@@ -50,7 +50,7 @@ export type Rejoining = {
   speak(agentSessionId: string, folder: string, words: string): Promise<string>
   /** A prompt with this text, which the agent answers with `answer`. */
   tell(words: string, answer: string): string
-  /** A prompt with this text, which the agent answers with everything it was told. */
+  /** A prompt with this text, which the agent answers with all words that it has received. */
   recall(words: string): string
   /** Set if the agent locks a conversation that is open in Parley. Parley must release such a conversation first. */
   readonly locks?: true

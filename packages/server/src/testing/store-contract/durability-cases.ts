@@ -71,7 +71,7 @@ export function copyCases(tested: TestedStore): void {
 export function reopenCases(tested: TestedStore): void {
   const { create, readAll } = tested
 
-  it('keeps everything when it is reopened, or gives the reason why not', async () => {
+  it('keeps everything when it is reopened, or states why it cannot be reopened', async () => {
     await create('a', { turn: openTurn, requests: [requestOf('q', 1)], title: 'kept' }, 3)
     await tested.store.append({
       sessionId: 'a',

@@ -7,7 +7,7 @@ describe('content as Markdown', () => {
     expect(fenced('plain\n')).toBe('```\nplain\n```')
   })
 
-  it('shows tags as text but leaves code alone', () => {
+  it('shows tags as text, but does not change code', () => {
     expect(contained('a <b>, `Map<K>`, <!-- c')).toBe('a &lt;b>, `Map<K>`, &lt;!-- c')
     expect(contained('```ts\nArray<string>\n```\n<details>')).toBe('```ts\nArray<string>\n```\n&lt;details>')
     expect(contained('1 < 2')).toBe('1 < 2')

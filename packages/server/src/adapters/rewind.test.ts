@@ -46,7 +46,7 @@ describe('a rewind', () => {
     await expect(keeper.undo('ses_1', promptId)).rejects.toThrow('no longer known')
   })
 
-  it.each(['a.txt', 'b.txt'])('is not undone, not even in part, if %s has changed since', async (changed) => {
+  it.each(['a.txt', 'b.txt'])('is not undone at all if %s has changed since', async (changed) => {
     const files = ['a.txt', 'b.txt'].map(at)
     for (const file of files) writeFileSync(file, 'new')
     const keeper = createRewindKeeper()

@@ -3,7 +3,7 @@ import type { SharedSettings } from './shared-settings.ts'
 /** The kinds of access records. The folder access/ defines the data of each kind. */
 export type AccessKind = 'person' | 'token' | 'device' | 'invite'
 
-/** A person, or something with which a person gets access. */
+/** A person, or a token, device or invitation of a person. */
 export type AccessRecord = {
   readonly kind: AccessKind
   readonly id: string

@@ -65,7 +65,7 @@ it('passes the variables of a folder to all sessions inside it; inner folders an
   expect(given(made)).toEqual([{ REGION: 'eu', A: 'outer', B: 'inner', C: 'session' }])
 })
 
-it('shows names and never values: not in a reply, not in the log, not in the stored state', async () => {
+it('shows names but no values, in replies, in the log and in the stored state', async () => {
   const made = await world()
   const { host, cwd } = made
   const session = await made.create({ env: { API_KEY: secret }, commandId: 'once' })

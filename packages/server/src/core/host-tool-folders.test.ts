@@ -29,7 +29,7 @@ async function world(limits: Partial<Limits> = {}) {
   return { made, folders }
 }
 
-it('the temporary folder is one private folder for all calls of a session, and is not created unless a tool asks for it', async () => {
+it('the temporary folder is one private folder for all calls of a session, and is created when a tool first asks for it', async () => {
   const { made, folders } = await world()
   const [one, other, third] = [await made.create(), await made.create(), await made.create()]
   await one.play(keep, keep)

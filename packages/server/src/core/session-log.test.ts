@@ -364,7 +364,7 @@ describe('checkpoints', () => {
     expect(checkpoints).toEqual([])
   })
 
-  it('are removed with the event that closes their block, not before and not twice', async () => {
+  it('are removed exactly once, with the event that closes their block', async () => {
     const { log, clock, appended } = await aLog()
     log.stream(piece(0, 'Hel'))
     clock.advance(1_000)

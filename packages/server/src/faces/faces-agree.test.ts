@@ -21,12 +21,12 @@ import { createPreload } from './ipc/preload.ts'
 import {
   inOne,
   type Reported,
-  streamedTexts,
   reportOfEvents,
   reportOfIncoming,
   reportOfMessages,
   reportOfRuns,
   reportOfUpdates,
+  streamedTexts,
 } from './reported-under-test.ts'
 import { createWebSocketFace } from './websocket/index.ts'
 

@@ -254,8 +254,8 @@ export class TurnChunks {
   }
 
   /**
-   * Shows a held request. Its chunks are attributed to the seq of the request itself, whichever event
-   * triggers them.
+   * Shows a held request. Its chunks are attributed to the seq of the request itself, even if a later
+   * event triggers them.
    */
   #ask(held: EventOf<'permission.requested'>): void {
     this.#seq = held.seq

@@ -77,7 +77,7 @@ describe('a watched folder', () => {
     await eventually(() => reported.at(-1)).toEqual(['src/d.txt'])
   })
 
-  it('reports nothing that git ignores, until git no longer ignores it', async () => {
+  it('reports an ignored file only after git stops ignoring it', async () => {
     const folder = repository({ '.gitignore': 'build/\n*.log\n', 'a.txt': 'a' })
     write(folder, { 'build/old.js': '' })
     const { reported } = await watched(folder)

@@ -204,8 +204,8 @@ export class FolderWatch {
   }
 
   /**
-   * The tracked files that match the ignore rules. Git does not report them, or the folders above them, as ignored,
-   * so a change of this list changes which paths are ignored.
+   * The tracked files that match the ignore rules. Git reports neither these files nor their parent folders as ignored.
+   * Therefore a change of this list changes the set of ignored paths.
    */
   async #keptFiles(): Promise<string> {
     if (!this.#isRepository) return ''

@@ -122,7 +122,7 @@ describe('an agent that offers no option for a single use', () => {
     ),
   )
 
-  it('is not sent a permanent refusal if a rule refuses', () =>
+  it('gets no permanent refusal if a rule refuses the call', () =>
     play(
       'always',
       async ({ turn }) => {

@@ -246,7 +246,7 @@ describe('the credential', () => {
   it.each([
     [{}, 'ANTHROPIC_API_KEY'],
     [{ ANTHROPIC_API_KEY: '', ANTHROPIC_AUTH_TOKEN: 'placeholder' }, 'ANTHROPIC_AUTH_TOKEN'],
-  ])('is reported on the session as Claude Code names it', async (env, name) => {
+  ])('is reported in the session under the name that Claude Code uses', async (env, name) => {
     const host = await claudeHost(env)
     const reader = await follow(host, home.folder('plain'))
     await host.command(reader.sessionId, {

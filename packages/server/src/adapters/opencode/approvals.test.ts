@@ -217,7 +217,7 @@ describe('a call that OpenCode would run without asking', { timeout: 90_000 }, (
       configured({ permission: { bash: { 'touch *': 'deny' } } }),
     ))
 
-  it('cannot use a tool that the person has added: it would never ask, so the model does not get it', async () => {
+  it('cannot use a tool that the person has added: the model does not get such a tool, because it never asks', async () => {
     const folder = join(world.home, '.config', 'opencode', 'tool')
     const wiped = join(world.home, 'wiped')
     mkdirSync(folder, { recursive: true })

@@ -87,7 +87,7 @@ async function isBegun(
 ): Promise<boolean> {
   if (session.tokens && session.tokens.input + session.tokens.output > 0) return true
   const { data } = await client.session.messages({ sessionID: session.id, limit: 1 }, { signal })
-  // If the messages cannot be read, the session counts as not empty.
+  // If the messages cannot be read, the session counts as non-empty.
   return data === undefined || data.length > 0
 }
 

@@ -36,7 +36,7 @@ it('keeps refusals, and makes their exceptions ask', () => {
   ])
 })
 
-it('keeps the exceptions of an agent that is refused everything', () => {
+it('keeps the exceptions of an agent whose rules refuse everything else', () => {
   const rules = sessionRules(agent(free, rule('*', '*', 'deny'), rule('read', '*', 'allow')))
   expect(rules).toEqual([everything, rule('*', '*', 'deny'), rule('read', '*', 'ask')])
 })

@@ -38,7 +38,7 @@ function mentions(text: string, word: string): boolean {
   return new RegExp(`\\b${word}`).test(text)
 }
 
-/** Every scene that ends by itself and does not end the turn, except `flood`, each under its name. */
+/** Every scene, except `flood`, that ends by itself without ending the turn. Each is played under its name. */
 function everything(): Script {
   const whole = scenes.filter(
     (scene) => !scene.stops && scene.name !== 'flood' && !scene.script.some((step) => step.type === 'end'),

@@ -243,7 +243,7 @@ export function settingsAt(place: string, settings: StoreSettings): StoreSetting
 export function settingsOf(place: string, settings: StoreSettings): StoreSettings {
   const { rules, folders, environments, access, ...rest } = settings
   const isHere = (at: string | undefined) => at === undefined || at === place
-  // A limit to a folder of another machine is kept: without it, its token would not be limited.
+  // A limit to a folder of another machine is kept: without the limit, the token would have access to every folder.
   const here = ({ place: at, ...one }: LimitedFolder) =>
     isHere(at) ? one : { ...one, ...defined({ place: at }) }
   return {

@@ -14,7 +14,7 @@ async function served(): Promise<Home> {
   return home
 }
 
-describe('commands that change sessions', () => {
+describe('commands about sessions', () => {
   it('rename, archive, unarchive and fork a session', async () => {
     await using home = await served()
     await home.run(['run', 'demo', 'help'])

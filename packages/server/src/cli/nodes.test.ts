@@ -195,7 +195,7 @@ it('/metrics counts commands that were sent to the owner, and sessions that were
   expect(await value('parley_sessions_owned')).toBe(1)
 })
 
-it('parley nodes lists the server alone if it uses SQLite, without metrics of nodes', async () => {
+it('parley nodes lists only the server itself if it uses SQLite, and there are no metrics of nodes', async () => {
   await using home = createHome()
   const given = { env: { PARLEY_TOKEN: token } }
   const served = await home.serve([], given)

@@ -22,8 +22,8 @@ export type HostToolCalls = {
   /** The tools that the session's agent is offered at its start; undefined if there are none. */
   offered(): HostTools | undefined
   /**
-   * Adds the result that the tool returned to the end of its call, if the agent reports the same outcome. Returns any
-   * other output unchanged.
+   * If the output ends a call with the same outcome as the tool, returns the output with the result of the tool.
+   * Returns any other output unchanged.
    */
   withResult<Output extends AgentOutput>(output: Output): Output
   /**

@@ -204,7 +204,7 @@ function callStep(
   const { order, closed, repeated } = progress
   const { toolCallId } = draft
   const open = openBlock(state, toolCallId)
-  // The call belongs to a turn whose task now runs in the background, so it counts as called in this order too.
+  // The call was made in a turn, and its task now runs in the background. This order does not contain the call yet.
   if (open?.type === 'tool-call' && open.called && !order.called.has(open.id))
     order.called.set(open.id, open.title ?? '')
   if (turnless && isStray(draft, state, progress)) return undefined

@@ -1,8 +1,8 @@
 import { createHash, hash } from 'node:crypto'
 
 /**
- * How seals are computed. Everything is computed from the exact texts of events as readers get them. docs/proof.md
- * describes the same rules for programs in other languages.
+ * The computation of seals, from the exact texts of events as readers get them. docs/proof.md describes the same rules
+ * for programs in other languages.
  */
 
 /**

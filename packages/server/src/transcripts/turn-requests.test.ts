@@ -303,7 +303,7 @@ describe('a subagent', () => {
   const task = called('t1', { name: 'Task', kind: 'subagent' })
   const inside = { parentToolCallId: 't1' }
 
-  it('is data under the call that started it', async () => {
+  it('becomes data parts under the call that started it', async () => {
     const message = await messageOf(
       task,
       { type: 'text.written', blockId: 'b9', text: 'I look.', ...inside },

@@ -203,7 +203,7 @@ describe('writing', () => {
     expect(asked.map((ask) => ask.protected ?? false)).toEqual([true, true, true, false])
   })
 
-  it('is refused outside the folders, whatever was allowed', async () => {
+  it('is refused outside the folders, even after an approval', async () => {
     await files.allow(call(), [{ path: join(place, 'secret/key.txt') }])
     symlinkSync(join(place, 'secret/new.txt'), join(cwd, 'dangling.txt'))
     symlinkSync(join(place, 'secret'), join(cwd, 'way-out'))

@@ -65,8 +65,8 @@ const sdkPackage = {
 } as const
 
 /**
- * The oldest usable versions. An older program would run a call although the hook that asks for permission has failed
- * (`onFailure`), and the SDK refuses it.
+ * The oldest usable versions. An older program ignores `onFailure`: it would run a call although the hook that asks for
+ * permission has failed. The SDK refuses such a program.
  */
 const oldest = { sdk: '0.3.325', program: '2.1.318' }
 

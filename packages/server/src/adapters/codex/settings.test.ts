@@ -46,7 +46,7 @@ it.each([
   ['ask', true, 'default'],
   ['ask', false, undefined],
 ] as [PermissionMode, boolean, string | undefined][])(
-  'sends the collaboration mode only if it matters: mode %s, plan mode before: %s',
+  'sends the collaboration mode only to enter or to leave plan mode: mode %s, plan mode before: %s',
   (mode, wasPlan, expected) => {
     const context = { cwd: '/a', model: 'm', sandbox: { type: 'dangerFullAccess' }, wasPlan } as const
     const { collaborationMode } = turnParams({ mode, options: { effort: 'low' } }, context)

@@ -169,7 +169,7 @@ describe('a command that only reads', () => {
     expect(readsOutside(command, cwd, cwd)).toBe(true)
   })
 
-  it('reads outside the folder if it runs there; a command that does more than read does not count', () => {
+  it('reads outside the folder if it runs there; a command that does more than read is not reported', () => {
     expect(readsOutside('ls', place, cwd)).toBe(true)
     expect(readsOutside('ls', undefined, cwd)).toBe(true)
     expect(readsOutside('make', place, cwd)).toBe(false)

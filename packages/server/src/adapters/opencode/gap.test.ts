@@ -109,8 +109,8 @@ function withCut(lines: readonly FixtureLine[], cut: Cut): AgentOutput[] {
 }
 
 /**
- * Cuts at random places, but never across the start of a turn: its prompt is sent after the end of the previous turn
- * was reported. Reads happen at or after the end of the cut, before the next message from us.
+ * Generates cuts at random places, but never across the start of a turn, because a prompt is sent only after the end of
+ * the previous turn was reported. Reads happen at or after the end of the cut, before our next message.
  */
 function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
   const random = pseudoRandom(lines.length)

@@ -284,13 +284,13 @@ function transcriptShow(run: Run): (item: FeedItem) => void {
   const asks = output.canAsk && policyOf(run.options, context) === 'ask'
   const transcript = new Transcript({ ...output, style: output.errStyle, prompts: false, asks })
   return (item) => {
-    if (item.type === 'event' && !isSaid(item.event, run)) screen.print(transcript.event(item.event))
+    if (item.type === 'event' && !isDescribed(item.event, run)) screen.print(transcript.event(item.event))
     if (item.type === 'delta') screen.print(transcript.delta(item.delta))
   }
 }
 
 /** Whether a message has described the event: a decision of --on-permission, or a prompt that waits for a machine. */
-function isSaid(event: SessionEvent | UnknownEvent, { decided, session }: Run): boolean {
+function isDescribed(event: SessionEvent | UnknownEvent, { decided, session }: Run): boolean {
   if (!isKnown(event)) return false
   if (event.type === 'prompt.queued') return isAwaited(session)
   return event.type === 'permission.resolved' && decided.has(event.requestId)

@@ -12,7 +12,7 @@ export type RowFacts = {
   /** How long requests waited for people during the turn that ends, in milliseconds. */
   readonly waited: number
   /** Whether this error message was already shown in this turn. */
-  readonly wasSaid: (words: string) => boolean
+  readonly wasShown: (words: string) => boolean
 }
 
 /** The rows of every event that is neither text nor a tool call. Pure. */
@@ -56,7 +56,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'turn.resumed':
       return [style.dim('the agent was restarted and continues')]
     case 'turn.ended':
-      return [turnEndRow(event, { style, waited: facts.waited, saysWhy: !wasErrorSaid(event, facts) })]
+      return [turnEndRow(event, { style, waited: facts.waited, saysWhy: !wasErrorShown(event, facts) })]
     case 'session.renamed':
       return [style.dim(`title: ${oneLine(event.title)}`)]
     case 'agent.disconnected':
@@ -68,15 +68,15 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
   }
 }
 
-function wasErrorSaid({ error }: EventOf<'turn.ended'>, { wasSaid }: RowFacts): boolean {
-  return error !== undefined && wasSaid(error.message)
+function wasErrorShown({ error }: EventOf<'turn.ended'>, { wasShown }: RowFacts): boolean {
+  return error !== undefined && wasShown(error.message)
 }
 
 /** The rows for the loss of an agent. As in `show`, it is not an error if the server was killed. */
-function disconnectedRows(event: EventOf<'agent.disconnected'>, { style, wasSaid }: RowFacts): string[] {
+function disconnectedRows(event: EventOf<'agent.disconnected'>, { style, wasShown }: RowFacts): string[] {
   const text = lossText(event)
   const level = event.reason === 'server-killed' ? 'info' : 'error'
-  if (text === undefined || wasSaid(text)) return []
+  if (text === undefined || wasShown(text)) return []
   const last = event.stderrTail ?? event.error?.details?.stderrTail
   const tail = typeof last === 'string' ? last.trim().split('\n').filter(Boolean).slice(-5) : []
   return [noticeRow({ level, text }, style), ...tail.map((line) => style.dim(`    ${visible(line)}`))]

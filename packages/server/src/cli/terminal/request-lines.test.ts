@@ -110,7 +110,7 @@ describe('a question', () => {
     ...more,
   })
 
-  it('takes a number, a label, or several', () => {
+  it('accepts a number, a label, or several of them', () => {
     expect(readAnswer('2', question({}))).toBe('Linting')
     expect(readAnswer('ci', question({}))).toBe('CI')
     expect(readAnswer('1,3', question({ multiple: true }))).toEqual(['Tests', 'CI'])

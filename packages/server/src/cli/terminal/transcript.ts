@@ -115,9 +115,9 @@ export class Transcript {
     }
     const { style, prompts } = this.#options
     const asked = (requestId: string) => this.#asked.get(requestId) ?? {}
-    const wasSaid = (words: string) => this.#saidErrors.has(words)
+    const wasShown = (words: string) => this.#saidErrors.has(words)
     const waited = event.type === 'turn.ended' ? this.#waited(event.at - event.durationMs, event.at) : 0
-    const rows = eventRows(event, { style, prompts, asked, waited, wasSaid })
+    const rows = eventRows(event, { style, prompts, asked, waited, wasShown })
     for (const row of rows) this.#row(row)
     this.#remember(event)
   }

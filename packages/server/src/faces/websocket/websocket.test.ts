@@ -91,7 +91,7 @@ describe('follow', () => {
     ['another epoch and no cursor', () => ({ epoch: 'another' })],
     ['beyond the head', (head: number) => ({ after: head + 1 })],
     ['far beyond the head', () => ({ after: Number.MAX_SAFE_INTEGER })],
-  ])('with a cursor of %s has the verdict reset and replays everything', async (_, from) => {
+  ])('with a cursor of %s gets the verdict "reset", and everything is replayed', async (_, from) => {
     const session = await server.create()
     await server.play(session, ...hello)
     const { seq: head, epoch } = await server.host.state(session)

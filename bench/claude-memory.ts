@@ -30,7 +30,7 @@ export const claudeMemory: Figure = {
   },
 }
 
-/** The memory growth per session over `count` sessions, after three that load what all sessions share. */
+/** The memory growth per session over `count` sessions, after three sessions, which load the shared code and data. */
 async function growth(side: Remote<ClaudeCalls>, count: number) {
   await openSessions(side, 3)
   const before = await side.call('memory')

@@ -91,7 +91,7 @@ async function withStored(program: Program, { folder }: FigureInput): Promise<nu
 
 /**
  * The memory of a session that had a turn and keeps its agent, after a garbage collection. The first 100 sessions are
- * excluded, because they also load what all sessions share.
+ * excluded, because they also load shared code and data.
  */
 async function liveRow({ quick, folder }: FigureInput): Promise<Row> {
   const count = quick ? 100 : 800

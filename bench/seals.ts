@@ -14,8 +14,8 @@ const verifyAimMs = 150
 type Side = Remote<SealsCalls>
 
 /**
- * Appends to a log with seals and without, the bytes that seals add, and the time to verify 10,000 events. Each side is
- * a process, and both append the same events in short rounds that alternate.
+ * The cost of seals for appends and for stored bytes, and the time to verify 10,000 events. Each side is a process, and
+ * both append the same events in short rounds that alternate.
  */
 export const seals: Figure = {
   name: 'seals',

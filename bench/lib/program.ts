@@ -18,7 +18,7 @@ export const source: Program = {
 
 let program: Program | undefined
 
-/** Builds what `npm run build` builds. The program then runs on plain Node. */
+/** Builds the packages like `npm run build`. The program then runs on plain Node. */
 export function built(): Program {
   program ??= build()
   return program

@@ -31,7 +31,7 @@ const calls = {
     }
   },
 
-  /** Sends `go` on the first socket, waits until every reader has seen the turn end, and checks what they received. */
+  /** Sends `go` on the first socket, waits until every reader has seen the turn end, and checks the received frames. */
   async turn({ name, go, bytes, save, deltas }: TurnInput) {
     const readers = groups.get(name)!
     const ended = Promise.all(

@@ -43,7 +43,7 @@ function readPackage(folder: string): Package {
   const entryPoints = Object.entries(exports).flatMap(([path, target]) =>
     typeof target === 'string' ? [] : [[join(name, path), join(folder, target.source)] as const],
   )
-  // The root package is not published: its examples and scripts use what is installed for development.
+  // The root package is not published: its examples and scripts may use the development dependencies.
   const installed = {
     ...dependencies,
     ...optionalDependencies,

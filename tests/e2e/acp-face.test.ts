@@ -177,7 +177,7 @@ describe('without a server', () => {
     expect(await ended).toMatchObject({ code: 0 })
   })
 
-  it('says on stderr what is wrong with its options', async () => {
+  it('reports invalid options on stderr', async () => {
     const home = await aHome()
     expect(await start(home, []).ended).toMatchObject({ code: 2, stderr: expect.stringContaining('--agent') })
     const { ended } = start(home, ['--agent', 'demo', '--mode', 'yolo'])

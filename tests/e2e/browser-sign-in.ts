@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 export type SignInServer = { readonly url: string; newLink(): Promise<string> }
 
 /**
- * Signs the browser context of a page in. Does what the console does with a one-time link (apps/web/src/sign-in), without
+ * Signs the browser context of a page in. Signs in like the console with a one-time link (apps/web/src/sign-in), without
  * loading the console: a load takes most of the time of a short test.
  */
 export async function signIn(page: Page, server: SignInServer): Promise<void> {

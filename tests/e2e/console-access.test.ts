@@ -118,8 +118,7 @@ it('a page on another port of this machine gets no credential, creates no sessio
   expect(outcomes.reported.filter((one) => one !== 'failed' && one !== '0')).toEqual([])
   expect(outcomes).toMatchObject({ opened: 'failed', kept: [], storage: [], cookie: '' })
 
-  // Checks what the hostile server received from the browser, and replays it from a program without an Origin
-  // header.
+  // Checks the requests that the hostile server received from the browser, and replays them without an Origin header.
   const received = JSON.stringify(evil.requests)
   for (const { headers } of evil.requests) {
     expect([headers.cookie, headers.authorization]).toEqual([undefined, undefined])

@@ -208,7 +208,7 @@ describe('two tabs of one browser', () => {
   it('both answer: the first answer at the server counts, and the other tab shows that its answer was not used', async () => {
     const { page, context, consoleErrors } = await openTab()
     const other = await context.newPage()
-    // Delays what this tab sends, as on a slow network, and disables the page's timer for slow answers.
+    // Delays the requests of this tab, as on a slow network, and disables the page's timer for slow answers.
     await other.addInitScript(() => {
       const real = window.setTimeout
       Object.assign(window, {

@@ -5,7 +5,7 @@ import { ConsoleServer, phone, seriousFindings } from './console-browser.ts'
 import { browserFixture } from './console-fixture.ts'
 import { boxOf, conversation, eventually, panel, prompt } from './console-page.ts'
 
-/** Tests what the console shows about several nodes: two servers of different machines on one PostgreSQL. */
+/** Tests the console with several nodes: two servers of different machines on one PostgreSQL. */
 const desk = new ConsoleServer()
 const laptop = new ConsoleServer()
 let postgres: PostgresServer | undefined

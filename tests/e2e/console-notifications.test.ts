@@ -28,7 +28,7 @@ const withWorker = { serviceWorkers: 'allow' } as const
 const section = (page: Page, name: string) => page.getByRole('region', { name })
 
 /**
- * Gives the page what headless Chromium lacks: a push service, and notifications that can be permitted. Counts how often
+ * Replaces the functions that headless Chromium lacks: a push service, and notifications that can be permitted. Counts how often
  * the page asks for the permission.
  */
 async function pretendPushService(page: Page): Promise<void> {

@@ -6,7 +6,7 @@ import { seed } from '../../bench/lib/seed.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { conversation, eventually, openSession, say, shows } from './console-page.ts'
 
-/** Tests what a reader sees of a growing conversation, frame by frame, in a real browser. */
+/** Tests the view of a growing conversation, frame by frame, in a real browser. */
 const long = 'ses_long'
 const { server, openTab, openSessionTab } = consoleFixture(async ({ folder, project }) => {
   const data = join(folder, 'data')

@@ -279,7 +279,7 @@ describe('nothing is lost', () => {
     await context.close()
   })
 
-  it('when the server is killed in the middle of a turn, including what was sent meanwhile', async () => {
+  it('when the server is killed in the middle of a turn, including prompts that were sent meanwhile', async () => {
     const killable = new ConsoleServer()
     onTestFinished(() => killable.dispose())
     await killable.start()

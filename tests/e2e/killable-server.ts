@@ -90,7 +90,7 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-/** Waits. Kill tests choose the time at random, because timing is what they test. */
+/** Waits. Kill tests choose the time at random, because they test timing. */
 export function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

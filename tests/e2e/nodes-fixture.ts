@@ -154,7 +154,7 @@ export class NodesFixture implements AsyncDisposable {
     return this.nodes.map(({ name, server }) => `--- ${name}\n${server.log.slice(-3000)}`).join('\n')
   }
 
-  /** Starts what is not running, repairs all links, and waits until each node is alive under exactly one id. */
+  /** Starts the nodes that are not running, repairs all links, and waits until each node is alive under exactly one id. */
   async allUp(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.start()))
     await this.until(async () => {

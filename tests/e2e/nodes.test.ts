@@ -9,7 +9,7 @@ import { Watcher, Work } from './random-work.ts'
 import { colour, eventsOf, isIdle, logOf, open, permission, scripted, stateWhen } from './session-fixture.ts'
 
 /**
- * Tests what three nodes on one database guarantee when a part of them fails. Each failure has its own test. Node A
+ * Tests the guarantees of three nodes on one database when a part of them fails. Each failure has its own test. Node A
  * owns the sessions; B and C are the others.
  */
 let nodes: NodesFixture

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TemporaryFolder } from '../../packages/server/src/testing/temporary-folder.ts'
 import { fileIn, filesIn, manifestIn, type PackedPackages, packPackages } from './packed-packages.ts'
 
-/** Tests what the packages contain that npm would publish. */
+/** Tests the contents of the packages that npm would publish. */
 const root = resolve(import.meta.dirname, '../..')
 const names = ['protocol', 'client', 'server'] as const
 let packages: PackedPackages

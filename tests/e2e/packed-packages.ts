@@ -110,7 +110,7 @@ export function fileIn(file: string, path: string): string {
   return execFileSync('tar', ['xzOf', file, `package/${path}`], { encoding: 'utf8' })
 }
 
-/** Does what `npm run build` does, but keeps a console that is already built, because other tests use it. */
+/** Builds like `npm run build`, but keeps a console that is already built, because other tests use it. */
 function build(): void {
   run(join(root, 'node_modules/.bin/tsc'), ['-b', '--singleThreaded'], { cwd: root })
   for (const script of [

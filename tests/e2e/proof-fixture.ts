@@ -6,7 +6,7 @@ import { createHome } from '../../packages/server/src/cli/program-under-test.ts'
 import { ledgerLine } from '../../packages/server/src/proof/verify-ledger.ts'
 import type { VerifiedLog } from '../../packages/server/src/proof/verify-log.ts'
 
-/** What `parley verify` says about a session, with the keys and the ledger of its server. */
+/** The result of `parley verify` for a session, with the keys and the ledger of its server. */
 export type Verified = VerifiedLog & {
   readonly exitCode: number | null
   readonly isGood: boolean

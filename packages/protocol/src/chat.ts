@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AgentId, RequestId } from './ids.ts'
 import { PermissionMode, PermissionScope } from './permission.ts'
 
-/** The requests of a page that uses the AI SDK. The server reads only what is new in the messages. */
+/** The requests of a page that uses the AI SDK. The server reads only the new parts of the messages. */
 
 /** The page's own id of a chat, or the id of a session. */
 export const ChatId = z.string().min(1).max(150).meta({ description: 'The id of a chat or of a session' })

@@ -61,7 +61,7 @@ export const ServerFrame = taggedUnion('type', [
   z.object({ type: z.literal('delta'), ...session, delta: Delta }),
   /** An agent's own message, for clients that asked for it; live only. */
   z.object({ type: z.literal('native'), ...session, native: z.unknown() }),
-  /** All recorded events have been sent; what follows is live. */
+  /** All recorded events have been sent; the following frames are live. */
   z.object({ type: z.literal('caught-up'), ...session, seq: z.int() }),
   z.object({
     type: z.literal('receipt'),
@@ -98,7 +98,7 @@ export type FeedValue =
   | { readonly type: 'native'; readonly native: unknown }
   /** The cursor does not belong to this log. The loop must drop all its data; the whole log follows. */
   | { readonly type: 'reset'; readonly epoch: string }
-  /** All recorded events have been yielded; what follows is live. */
+  /** All recorded events have been yielded; the following values are live. */
   | { readonly type: 'caught-up'; readonly seq: number }
 
 /** The state of a follow over a connection. */

@@ -10,7 +10,7 @@ export const LedgerEntry = z.object({
   at: z.number(),
   kind: z.string().meta({ description: 'The name of the fact, such as session.sealed or token.created' }),
   subject: z.string().meta({
-    description: 'The id or path of the object of the fact, such as a session, a token or a folder',
+    description: 'The id or path of the affected object, such as a session, a token or a folder',
   }),
   actor: Actor.optional(),
   address: z.string().optional().meta({ description: 'The network address of the caller' }),

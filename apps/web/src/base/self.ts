@@ -23,7 +23,7 @@ export function watchSelf(): void {
   })
 }
 
-/** Stores the scopes that a sign-in returned, so that the first page shows only what the person may do. */
+/** Stores the scopes that a sign-in returned, so that the first page shows only permitted actions. */
 export function rememberSelf({ personId, deviceId, scopes }: Device): void {
   self.set({ personId, deviceId, scopes })
 }

@@ -61,7 +61,7 @@ describe('an edited input', () => {
     })
   })
 
-  it('is what the field shows, except for line ends', () => {
+  it('equals the text of the field, except for line ends', () => {
     const shown = (text: string) => text.replace(/\r\n?/g, '\n')
     const text = fc.stringMatching(/^[ab\r\n]{0,12}$/)
     fc.assert(
@@ -83,7 +83,7 @@ describe('an edited input', () => {
     })
   })
 
-  it('reports what is wrong with its JSON', () => {
+  it('reports an error in its JSON', () => {
     const problem = (others: string) => editedInput(input, { others }).problem
     expect(problem('{"a": 1,}')).toMatch(/^This is not JSON: .+/)
     for (const others of ['[1]', '7', 'null']) expect(problem(others)).toContain('must be an object')

@@ -59,7 +59,7 @@ export function updateTab(): void {
 async function notify(news: News): Promise<void> {
   if (!preferences.get().notifications || !('Notification' in window)) return
   if (Notification.permission !== 'granted') return
-  // The server pushes what this page would show.
+  // The server pushes this notification to the browser.
   if (pushMark() !== undefined) return
   await navigator.locks.request('parley-news', async () => {
     if (wasNotified(news.key)) return

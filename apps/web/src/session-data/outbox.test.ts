@@ -292,7 +292,7 @@ describe('an item whose tab was closed', () => {
 })
 
 describe('a sign-out', () => {
-  it('stops the outbox: pending sends write nothing, and no tab sends what was cleared', async () => {
+  it('stops the outbox: pending sends write nothing, and no tab sends cleared items', async () => {
     const { browser, server, open, effects, refused } = setUp()
     server.isReachable = false
     const [one, other] = [open(), open()]

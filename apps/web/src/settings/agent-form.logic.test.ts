@@ -15,7 +15,7 @@ it.each([
 })
 
 it.each([[{ command: 'x' }], [{ id: 'My Agent', command: 'x' }], [{ id: 'mine' }]])(
-  'reports what is missing in %j',
+  'reports the missing field of %j',
   (form) => {
     expect(agentOf({ ...emptyAgent, ...form })).toEqual({ problem: expect.any(String) })
   },

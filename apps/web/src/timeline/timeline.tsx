@@ -168,7 +168,7 @@ function useOlderPages(
   }, [load, scroller, length])
 }
 
-/** Which nodes are expanded: the person's choices in this session override the preference to expand all. */
+/** The expanded nodes. The person's choices in this session override the preference to expand all. */
 function useOpened(): { opened: Opened; toggle: (key: string, open: boolean) => void } {
   const [by, setBy] = useState<ReadonlyMap<string, boolean>>(new Map())
   const all = useStore(preferences, (state) => state.expandAll)

@@ -156,7 +156,7 @@ describe('a push', () => {
     expect(world.service.received).toHaveLength(1)
   })
 
-  it('about the end of a turn is left out while a page is visible whose browser may only read', async () => {
+  it('about the end of a turn is left out while a page is visible in a browser that may only read', async () => {
     await using world = await pushWorld()
     const { tested } = world
     const id = 'dev_tablet'

@@ -14,7 +14,7 @@ export type DeliverParts = SendParts &
     readonly random: () => number
     /** The time until which a target has asked for no requests, by its id. */
     readonly paused: Map<string, number>
-    /** Removes or disables a target that no longer exists. */
+    /** Removes a target that no longer exists, or disables it if it is not a browser. */
     readonly gone: (target: KnownTarget) => Promise<void>
   }
 

@@ -20,7 +20,7 @@ export type SendParts = {
   /** Where the operators of push services can reach the sender: a https or mailto URL. */
   readonly contact: () => string
   readonly now: () => number
-  /** The last entry of the ledger, which every webhook gets. Undefined if the ledger is empty, or if there is none. */
+  /** The last entry of the ledger, for webhooks. Undefined if the ledger is empty, or if there is no ledger. */
   readonly ledgerHead: () => Promise<LedgerHead | undefined>
 }
 
@@ -109,7 +109,7 @@ function pushJson({ title, text, link, topic, isSilent, at }: Message): Buffer {
   }
 }
 
-/** Whoever keeps what a webhook gets can prove later that the ledger was not replaced. */
+/** Adds the head of the ledger. A receiver that stores it can prove later that the ledger was not replaced. */
 function withHead({ id, body }: Message, head: LedgerHead | undefined): Pick<Message, 'id' | 'body'> {
   if (!head) return { id, body }
   const { n, hash } = head

@@ -92,7 +92,7 @@ it('a browser that subscribes again replaces its target, even for another person
   ])
 })
 
-it('the endpoint of a push subscription is not enough to replace the target of another browser', async () => {
+it('replacing the target of another browser needs more than the endpoint of its push subscription', async () => {
   await using tested = await alertsUnderTest()
   const { targets } = tested
   const endpoint = 'https://push.example.org/x'
@@ -100,7 +100,7 @@ it('the endpoint of a push subscription is not enough to replace the target of a
   const { targetId } = await tested.add(push())
   await expect(targets.add(guest, push())).rejects.toMatchObject({ code: 'conflict' })
   expect((await targets.list(owner)).targets).toMatchObject([{ targetId, personId: 'per_owner' }])
-  // The same browser may have new keys, and a browser that is signed out has nothing to lose.
+  // The same browser may have new keys. The target of a signed-out browser may be replaced, because it is unused.
   await tested.add(push())
   tested.principals.delete(owner.id)
   await targets.add(guest, push())

@@ -86,7 +86,8 @@ function folderBytes(folder: string): number {
 }
 
 /**
- * Checks that the clock is not earlier than the last change of the database. doctor-nodes.ts checks that of PostgreSQL.
+ * Checks that the clock is not earlier than the last change of the database. doctor-nodes.ts compares it with the clock
+ * of PostgreSQL.
  */
 export function clockCheck(dataDir: string, now: number): Check {
   const name = 'clock'

@@ -44,7 +44,7 @@ export type AlertStep = {
   /** The cursor before this step; undefined if there was none. */
   readonly from: number | undefined
   readonly to: number
-  /** The epoch of the log that was searched. If the session has another one by now, nothing is added. */
+  /** The epoch of the log that was searched. If the session has another epoch now, nothing is added. */
   readonly epoch?: string
   readonly deliveries: readonly NewDelivery[]
 }

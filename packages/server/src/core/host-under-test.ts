@@ -26,7 +26,7 @@ export type HostUnderTestOptions = {
   readonly tools?: HostOptions['tools']
   readonly telemetry?: CreateHostOptions['telemetry']
   readonly freeBytes?: HostOptions['freeBytes']
-  /** With both, logs have seals. */
+  /** With a sealer and a ledger, logs have seals. */
   readonly sealer?: HostOptions['sealer']
   readonly ledger?: HostOptions['ledger']
 }

@@ -7,7 +7,7 @@ import type { LedgerStore } from './ledger-store.ts'
 
 const sealer = { keyId: 'key', sign: () => 'signature', salt: () => 'salt' }
 
-/** Lets time pass in steps, so that what a timer starts is done before the next timer is due. */
+/** Advances the clock in steps, so that the work of each timer ends before the next timer is due. */
 async function pass(clock: HandClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 10) {
     clock.advance(10)
@@ -30,7 +30,7 @@ it('a seal of a process that has ended is in the ledger of another process withi
   const store = createMemoryStore()
   const clock = createHandClock()
   const survivor = processOn(store, clock)
-  // The survivor has looked, and found nothing, just before the other process has queued a seal and ended.
+  // The survivor has just looked and found nothing. Then the other process queues a seal and ends.
   await pass(clock, 750)
   await store.queueLedger([seal(clock.now(), 4), seal(clock.now(), 9)])
   expect(await store.ledger({ limit: 9 })).toEqual([])
@@ -39,7 +39,7 @@ it('a seal of a process that has ended is in the ledger of another process withi
   await survivor.close()
 })
 
-it('a process that may not chain drafts leaves them to the one that may, and looks again', async () => {
+it('a process that may not chain drafts leaves them to another process, and looks again', async () => {
   const store = createMemoryStore()
   const clock = createHandClock()
   let isHeld = true

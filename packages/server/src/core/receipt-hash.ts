@@ -13,8 +13,8 @@ export function receiptHash(given: object, by: Actor | undefined): string {
 }
 
 /**
- * Whether two receipts are for the same command of the same sender. A receipt without a sender matches any. So does one
- * without the hash of its command, which a redaction has removed.
+ * Whether two receipts are for the same command of the same sender. A receipt without a sender matches any sender. A
+ * receipt without a hash, which a redaction has removed, matches any command.
  */
 export function isSameSender(one: string, other: string): boolean {
   if (one === other) return true

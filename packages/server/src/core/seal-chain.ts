@@ -43,8 +43,8 @@ export function saltOf(event: { readonly type: EventType }, sealer: Sealer | und
 
 const pageSize = 1000
 /**
- * The leaves of this many events, or of texts of this length together, are computed at once. One event after another
- * takes twice as long, because other code runs between them.
+ * The number of events, and the total length of texts, whose leaves are computed at once. Computing each leaf
+ * separately takes twice as long, because other code runs in between.
  */
 const leavesAtOnce = { events: 32, length: 32_768 }
 
@@ -56,7 +56,7 @@ export class SealChain {
   #from: number
   #prev: string
   #hash: SealHash
-  /** The last event whose leaf is in the hash, or whose text waits for it. */
+  /** The last event whose leaf is in the hash, or whose text waits to be added to it. */
   #upTo: number
   #waiting: string[] = []
   #waitingLength = 0

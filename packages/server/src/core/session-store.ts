@@ -122,8 +122,8 @@ export type RedactBatch = Pick<AppendBatch, 'sessionId' | 'term' | 'ledger'> & {
 export type CreateBatch = AppendBatch & { readonly epoch: string; readonly state: SessionState }
 
 /**
- * `hash` has the hash of the command and, after a space, the id of its sender. Using one id for two different commands
- * is an error of the client.
+ * `hash` consists of the hash of the command and, after a space, the id of its sender. Using one id for two different
+ * commands is an error of the client.
  */
 export type StoredReceipt = { readonly commandId: string; readonly hash: string; readonly receipt: Receipt }
 

@@ -8,7 +8,7 @@ export type Output = {
   readonly errStyle: Style
   readonly isOutTerminal: boolean
   readonly isErrTerminal: boolean
-  /** Whether a person can be asked: the input and the output are a terminal. */
+  /** Whether a person can be asked: stdin and stderr are terminals. */
   readonly canAsk: boolean
   columns(): number
   /** Aborts when the reader of the output closes the pipe (`| head`). Later output is dropped. */

@@ -78,7 +78,7 @@ export class ResponseStream implements FeedReader {
 
   following(): void {
     if (this.#over) return
-    // The log was replaced, so the turn of this response may be another one.
+    // The log was replaced, so this response may belong to a different turn.
     if (this.#parts.outgoing.headersSent) return this.break()
     this.#parts.outgoing.writeHead(200, streamHeaders)
     this.#parts.outgoing.flushHeaders()

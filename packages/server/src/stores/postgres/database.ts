@@ -127,8 +127,9 @@ export class PostgresDatabase {
   }
 
   /**
-   * Runs statements in one transaction, and returns the result of the last one. Each statement sees what was stored
-   * before it began, so it sees everything that an earlier statement has waited for. Rejects with a ParleyError.
+   * Runs statements in one transaction, and returns the result of the last one. Each statement sees the data that was
+   * stored before it began, so it sees the changes of every transaction that an earlier statement has waited for.
+   * Rejects with a ParleyError.
    */
   async transaction<Result extends object>(...statements: readonly Statement[]): Promise<Result[]> {
     const work = async (sql: postgres.Sql) => {

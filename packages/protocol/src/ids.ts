@@ -51,6 +51,7 @@ export type IdPrefix =
   | 'tok'
   | 'inv'
   | 'tgt'
+  | 'sgn'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -2,11 +2,11 @@ import type { BlockOf, OpenRequest, QuestionResolution } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import {
   type AnswerCommand,
-  answerText,
   outcomeText,
   questionNote,
   requestText,
   settledText,
+  shownAnswer,
 } from './answer-text.logic.ts'
 
 const open = { requestId: 'req_1', at: 0, stale: false }
@@ -44,14 +44,14 @@ describe('the description of an answer', () => {
     [decide({ decision: 'deny' }), 'Deny'],
     [decide({ decision: 'deny', message: 'Keep it' }), 'Deny: Keep it'],
   ])('is the label of the button: %j', (answer, words) => {
-    expect(answerText(permission('execute'), answer)).toBe(words)
+    expect(shownAnswer(permission('execute'), answer)).toBe(words)
   })
 
   it('covers plans and questions', () => {
-    expect(answerText(permission('plan'), decide({ scope: 'once' }))).toBe('Approve the plan')
-    expect(answerText(permission('plan'), decide({ decision: 'deny' }))).toBe('Request changes')
+    expect(shownAnswer(permission('plan'), decide({ scope: 'once' }))).toBe('Approve the plan')
+    expect(shownAnswer(permission('plan'), decide({ decision: 'deny' }))).toBe('Request changes')
     const answers = { a: 'SQLite', b: ['Tests', 'Linting'] }
-    expect(answerText(question, { type: 'question.answer', requestId: 'req_1', answers })).toBe(
+    expect(shownAnswer(question, { type: 'question.answer', requestId: 'req_1', answers })).toBe(
       'SQLite, Tests, Linting',
     )
     expect([requestText(permission('plan')), requestText(question)]).toEqual(['rm -rf build', 'Where?'])
@@ -60,7 +60,7 @@ describe('the description of an answer', () => {
   it('is cut at a length limit and shows hidden characters', () => {
     const long = { ...permission('execute'), title: `\u202e${'x'.repeat(1_000_000)}` } as OpenRequest
     expect(requestText(long)).toMatch(/^\\u\{202e\}x{199}…$/)
-    expect(answerText(question, decide({ decision: 'deny', message: 'y'.repeat(500) }))).toHaveLength(207)
+    expect(shownAnswer(question, decide({ decision: 'deny', message: 'y'.repeat(500) }))).toHaveLength(207)
   })
 
   it('says how a request was settled elsewhere', () => {

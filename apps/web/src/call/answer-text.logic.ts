@@ -18,7 +18,7 @@ function shortened(text: string): string {
  * An unsent answer as text: the answers to a question, or the label of the pressed button and the reason, if one was
  * given.
  */
-export function answerText(request: OpenRequest, answer: AnswerCommand): string {
+export function shownAnswer(request: OpenRequest, answer: AnswerCommand): string {
   if (answer.type === 'question.answer') return shortened(Object.values(answer.answers).flat().join(', '))
   const isPlan = request.type === 'permission' && request.kind === 'plan'
   if (answer.decision === 'deny') {

@@ -1,7 +1,7 @@
 import { type ErrorCode, type OpenRequest, ParleyError } from '@parley/protocol'
 import { errorText } from '../base/error-text.logic.ts'
 import type { Route } from '../base/route.logic.ts'
-import { type AnswerCommand, answerText, requestText, settledText } from '../call/answer-text.logic.ts'
+import { type AnswerCommand, requestText, settledText, shownAnswer } from '../call/answer-text.logic.ts'
 import { Outbox, type OutboxBrowser, type Resolution } from '../session-data/outbox.ts'
 import type { Envelope } from '../session-data/outbox-items.ts'
 
@@ -61,7 +61,7 @@ export class AnswerOutbox extends Outbox<AnswerContent> {
   give(sessionId: string, request: OpenRequest, answer: AnswerCommand): void {
     const { requestId } = request
     if (this.isGivenHere(requestId)) return
-    const [asked, said] = [requestText(request), answerText(request, answer)]
+    const [asked, said] = [requestText(request), shownAnswer(request, answer)]
     this.add({ sessionId, requestId, answer: withInputHash(request, answer), asked, said })
   }
 

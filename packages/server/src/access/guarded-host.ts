@@ -175,7 +175,12 @@ function settingMethods({ host, principal, by, needing }: Guard) {
   return {
     rules: needing(['read'], unlimited(limits, 'The list of rules', host.rules)),
     addRule: needing(['admin', 'decide'], (rule: Parameters<Host['addRule']>[0]) => host.addRule(rule, by)),
-    removeRule: needing(['admin'], host.removeRule),
+    removeRule: needing(['admin'], async (ruleId: string) => {
+      const rule = (await host.rules()).find((one) => one.ruleId === ruleId)
+      // More calls can run without a rule that refuses or asks.
+      if (rule?.decision !== 'allow') expectScopes(principal, ['decide'])
+      return host.removeRule(ruleId)
+    }),
     trusted: needing(['read'], unlimited(limits, 'The list of trusted folders', host.trusted)),
     trust: needing(['admin', 'decide'], (folder: string, place?: string) => host.trust(folder, place, by)),
     distrust: needing(['admin'], host.distrust),

@@ -7,8 +7,10 @@ it('a token that is revoked while the records are read stays revoked', async () 
   const data = { name: 'ci', hash: 'x', hint: 'x' }
   await store.putAccessRecord({ kind: 'token', id: 'tok_1', data, createdAt: 1 })
   let answer = Promise.resolve()
+  let haveRead = Promise.withResolvers<void>()
   const accessRecords = async () => {
     const records = await store.accessRecords()
+    haveRead.resolve()
     await answer
     return records
   }
@@ -16,12 +18,13 @@ it('a token that is revoked while the records are read stays revoked', async () 
   await holders.load()
   const slow = Promise.withResolvers<void>()
   answer = slow.promise
+  haveRead = Promise.withResolvers()
   const reading = holders.reload()
   const token = holders.get('token', 'tok_1')
   if (!token) throw new Error('The token is not loaded.')
   expect(holders.callerOf(token)).toBeDefined()
   // The records were read before the revocation, and arrive after it.
-  await new Promise((resolve) => setTimeout(resolve))
+  await haveRead.promise
   await holders.retire(token)
   slow.resolve()
   await reading

@@ -195,3 +195,18 @@ describe('parley people', () => {
     )
   })
 })
+
+it('a token with admin but without decide can remove a rule that allows, but none that refuses', async () => {
+  await using home = createHome()
+  await home.serve()
+  await home.run(['rules', 'add', 'deny', 'Bash'])
+  await home.run(['rules', 'add', 'allow', 'Read'])
+  const rules = await jsonLines(home, 'rules')
+  const idOf = (decision: string) => rules.find((rule) => rule.decision === decision).ruleId as string
+  const env = { PARLEY_TOKEN: await createToken(home, 'ops', '--scope', 'read,admin') }
+  const refused = await home.run(['rules', 'remove', idOf('deny')], { env })
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('"decide"') })
+  expect(await home.run(['rules', 'remove', idOf('allow')], { env })).toMatchObject({ exitCode: 0 })
+  expect(await jsonLines(home, 'rules')).toMatchObject([{ decision: 'deny' }])
+  expect(await home.run(['rules', 'remove', idOf('deny')])).toMatchObject({ exitCode: 0 })
+})

@@ -162,4 +162,5 @@ it('the name of a quick tunnel of cloudflared is shown, and used only when it is
   expect(stderr).toContain(
     'cloudflared serves a program of this machine at https://four-random-words.trycloudflare.com',
   )
+  expect(stderr).toContain('Compare the name with the output of cloudflared')
 })

@@ -65,7 +65,9 @@ async function advice(server: string, context: Context): Promise<string> {
     .filter(({ leadsHere }) => leadsHere !== false)
     .map(({ program, url, leadsHere }) => {
       const tunnel = `${program} serves ${leadsHere ? 'this server' : 'a program of this machine'} at ${oneLine(url)}`
-      return `${tunnel}. To pair through it: ${commandLine(`pair --url ${url}`)}`
+      // Any user of this machine can listen at the port that cloudflared would use, and invent a name.
+      const check = program === 'cloudflared' ? ' Compare the name with the output of cloudflared first.' : ''
+      return `${tunnel}.${check} To pair through it: ${commandLine(`pair --url ${url}`)}`
     })
   return [
     'Only this machine can reach that address.',

@@ -1,7 +1,14 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { allScopes, type ExportFormat, ParleyError, type Person, tokenOfProtocols } from '@parley/protocol'
+import {
+  allScopes,
+  type ExportFormat,
+  newId,
+  ParleyError,
+  type Person,
+  tokenOfProtocols,
+} from '@parley/protocol'
 import {
   type Caller,
   type DecideFrom,
@@ -30,6 +37,8 @@ export type Download = { readonly sessionId: string; readonly as: ExportFormat; 
 
 /** The rights that a one-time sign-in code gives to a browser, and the caller that asked for the code. */
 export type SignInCode = {
+  /** Names the code in the ledger, which must not contain the code itself. */
+  readonly id: string
   readonly caller: Caller
   readonly grant: DeviceGrant
   /** The name of the device, unless the device gives one itself. */
@@ -111,7 +120,8 @@ export type PeerAuthentication = {
 /** The code of a link for a new browser of the person to whom the server's token belongs. */
 export function machineCode({ machine }: Pick<Authentication, 'machine'>): SignInCode {
   const caller = machine()
-  return { caller, grant: { personId: caller.principal.person.id, scopes: [...allScopes] } }
+  const grant = { personId: caller.principal.person.id, scopes: [...allScopes] }
+  return { id: newId('sgn'), caller, grant }
 }
 
 /** The callers with the server's token, one for each name of its person. */

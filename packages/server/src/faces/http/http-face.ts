@@ -26,6 +26,7 @@ import type { ChatHandler, MetricsWriter, NodeDirectory, Prove, ReachedAt, TakeS
 import type { OidcSettings } from './oidc/settings.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { pathUnder, publicAddressOf } from './public-address.ts'
+import { recordLink } from './recorded-routes.ts'
 import { type Bound, isWildcard, urlAt } from './request-source.ts'
 import { createEventStreams } from './sse.ts'
 import { createUpgrade, type WebSocketHandler } from './upgrade.ts'
@@ -155,8 +156,7 @@ export function createHttpFace(settings: FaceSettings) {
     url,
     address,
     /** A new one-time link that signs a browser in, valid for a day. */
-    link: () =>
-      linkTo(address.url, authentication.codes.issue(machineCode(authentication), startLinkLifetimeMs)),
+    link: () => startLink(settings, authentication, address.url),
     answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
       // A stream to a device has about a dozen listeners for its end, more than Node's default limit.
       outgoing.setMaxListeners(20)
@@ -176,6 +176,14 @@ export function createHttpFace(settings: FaceSettings) {
       changeStreams.close()
     },
   }
+}
+
+function startLink({ host, logger }: FaceSettings, authentication: Authentication, url: string): string {
+  const code = machineCode(authentication)
+  recordLink(host, code, Date.now() + startLinkLifetimeMs).catch((error) =>
+    logger.error({ err: error }, 'could not record a sign-in link'),
+  )
+  return linkTo(url, authentication.codes.issue(code, startLinkLifetimeMs))
 }
 
 /** Whether the request claims to come from another node. Its claim is checked later, like any credential. */

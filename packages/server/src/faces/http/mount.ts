@@ -45,6 +45,8 @@ type Env = {
     caller: Caller
     /** Prevents a later revocation of the caller's device from destroying this response. */
     keepWhenRevoked: () => void
+    /** What the ledger records of the request in addition to its body and its reply. */
+    noted: Readonly<Record<string, unknown>> | undefined
   }
 }
 export type App = Hono<Env>
@@ -175,7 +177,8 @@ export function mount<R extends Route>(
       await expectReach(wholeHost, context.get('caller').principal, String(params?.id))
     if (await otherNodes?.answer(request)) return RESPONSE_ALREADY_SENT
     const reply = await handle({ params, query, body, context, host, actor } as Call<R>)
-    await recordRequest(wholeHost, route, { params, query, body, reply }, { actor, address })
+    const noted = context.get('noted')
+    await recordRequest(wholeHost, route, { params, query, body, reply, noted }, { actor, address })
     if (reply instanceof Response) return reply
     return reply == null
       ? new Response(null, { status: route.status })

@@ -15,3 +15,13 @@ it('records sign-ins with a code and with an OpenID provider, without their secr
   const added = { kind: 'device.added', subject: 'dev_1', address: '127.0.0.1', data }
   expect(drafts).toEqual([added, added])
 })
+
+it('records the names of the variables of a new session, and nothing about a session without variables', async () => {
+  const drafts: unknown[] = []
+  const host = { recordInLedger: async (draft: unknown) => void drafts.push(draft) }
+  for (const env of [{ TOKEN: 'secret' }, {}, undefined]) {
+    const handled = { params: undefined, query: undefined, body: { agent: 'a', env }, reply: { id: 'ses_1' } }
+    await recordRequest(host, routes.createSession, handled, { actor: undefined, address: undefined })
+  }
+  expect(drafts).toEqual([{ kind: 'environment.changed', subject: 'ses_1', data: { names: ['TOKEN'] } }])
+})

@@ -7,6 +7,8 @@ type Handled = {
   readonly query: Readonly<Record<string, unknown>>
   readonly body: Readonly<Record<string, unknown>>
   readonly reply: Readonly<Record<string, unknown>>
+  /** What the handler has noted for the ledger. */
+  readonly noted: Readonly<Record<string, unknown>>
 }
 
 type Recording = {
@@ -14,6 +16,8 @@ type Recording = {
   readonly subject: (handled: Handled) => unknown
   /** Facts without secrets: neither codes nor tokens nor the values of variables. */
   readonly data?: (handled: Handled) => Record<string, unknown>
+  /** Whether the request has changed what is recorded. By default, it has. */
+  readonly isChange?: (handled: Handled) => boolean
 }
 
 const pick = (from: Readonly<Record<string, unknown>>, ...names: string[]) =>
@@ -24,8 +28,22 @@ const rights = ['personId', 'scopes', 'limits', 'expiresAt']
 const deviceAdded: Recording = {
   kind: 'device.added',
   subject: ({ reply }) => reply.deviceId,
-  data: ({ reply, body }) => ({ ...pick(reply, 'name', ...rights), ...pick(body, 'publicKey') }),
+  data: ({ reply, body, noted }) => ({
+    ...pick(reply, 'name', ...rights),
+    ...pick(body, 'publicKey'),
+    ...pick(noted, 'code'),
+  }),
 }
+
+/** Codes that sign a browser in. `device.added` names the code that was used, and `sign-in.failed` the wrong ones. */
+const codeCreated = (kind: string): Recording => ({
+  kind,
+  subject: ({ noted }) => noted.code,
+  data: ({ noted, reply }) => ({ ...pick(noted, ...rights), usableUntil: reply.expiresAt }),
+})
+
+const namesOf = (variables: unknown) => Object.keys(variables ?? {})
+const targetOf = ({ sessionId, folder }: Handled['body']) => sessionId ?? folder
 
 /**
  * The routes that the ledger records, after they have succeeded and before they are answered. Rules that an answer
@@ -42,9 +60,20 @@ const recordings = new Map<Route, Recording>([
     },
   ],
   [routes.revokeInvite, { kind: 'invite.revoked', subject: byId }],
+  [routes.createLink, codeCreated('link.created')],
+  [routes.createPairing, codeCreated('pairing.created')],
   [routes.createDevice, deviceAdded],
   [routes.finishOidc, deviceAdded],
   [routes.revokeDevice, { kind: 'device.revoked', subject: byId }],
+  [
+    routes.signOut,
+    {
+      kind: 'device.revoked',
+      subject: ({ noted }) => noted.device,
+      isChange: ({ noted }) => noted.device !== undefined,
+    },
+  ],
+  [routes.setPublicUrl, { kind: 'public-url.set', subject: ({ reply }) => reply.url }],
   [
     routes.createToken,
     {
@@ -68,6 +97,43 @@ const recordings = new Map<Route, Recording>([
     routes.distrustFolder,
     { kind: 'folder.distrusted', subject: ({ query, body }) => body.folder ?? query.folder },
   ],
+  [
+    routes.setEnvironment,
+    {
+      kind: 'environment.changed',
+      subject: ({ body }) => targetOf(body),
+      data: ({ body }) => ({ names: namesOf(body.variables), ...pick(body, 'place') }),
+    },
+  ],
+  [
+    routes.unsetEnvironment,
+    {
+      kind: 'environment.removed',
+      subject: ({ query }) => targetOf(query),
+      data: ({ query }) => pick(query, 'name', 'place'),
+    },
+  ],
+  [
+    routes.createSession,
+    {
+      kind: 'environment.changed',
+      subject: ({ reply }) => reply.id,
+      data: ({ body }) => ({ names: namesOf(body.env) }),
+      isChange: ({ body }) => namesOf(body.env).length > 0,
+    },
+  ],
+  [routes.setAgentKey, { kind: 'agent.key-set', subject: byId, data: ({ body }) => pick(body, 'variable') }],
+  [
+    routes.removeAgentKey,
+    { kind: 'agent.key-removed', subject: byId, data: ({ query }) => pick(query, 'variable') },
+  ],
+  [
+    routes.addAgent,
+    { kind: 'agent.added', subject: ({ body }) => body.id, data: ({ body }) => pick(body, 'command') },
+  ],
+  [routes.forgetAgent, { kind: 'agent.removed', subject: byId }],
+  [routes.installAgent, { kind: 'agent.install-started', subject: byId }],
+  [routes.removeAgent, { kind: 'agent.uninstalled', subject: byId }],
   [routes.createTarget, { kind: 'target.added', subject: ({ reply }) => reply.targetId ?? reply.id }],
   [routes.patchTarget, { kind: 'target.changed', subject: byId }],
   [routes.removeTarget, { kind: 'target.removed', subject: byId }],
@@ -87,20 +153,38 @@ export async function recordRequest(
     readonly query: unknown
     readonly body: unknown
     readonly reply: unknown
+    readonly noted?: unknown
   },
   sender: Sender,
 ): Promise<void> {
   const recording = recordings.get(route)
   if (!recording) return
-  const { params, query, body, reply } = handled
+  const { params, query, body, reply, noted } = handled
   const fields = (value: unknown) =>
     (typeof value === 'object' && value !== null ? value : {}) as Handled['body']
-  const given = { params: fields(params), query: fields(query), body: fields(body), reply: fields(reply) }
-  const { kind, subject, data } = recording
+  const given = {
+    ...{ params: fields(params), query: fields(query), body: fields(body) },
+    ...{ reply: fields(reply), noted: fields(noted) },
+  }
+  const { kind, subject, data, isChange } = recording
+  if (isChange && !isChange(given)) return
   await host.recordInLedger({
     kind,
     subject: String(subject(given) ?? ''),
     ...defined({ ...sender, data: data?.(given) }),
+  })
+}
+
+/** Records a link that the server itself has created. */
+export async function recordLink(
+  host: Pick<Host, 'recordInLedger'>,
+  { id, grant }: { readonly id: string; readonly grant: object },
+  usableUntil: number,
+): Promise<void> {
+  await host.recordInLedger({
+    kind: 'link.created',
+    subject: id,
+    data: { ...pick(grant as Handled['body'], ...rights), usableUntil },
   })
 }
 
@@ -116,8 +200,8 @@ export function createFailureRecord(host: Pick<Host, 'recordInLedger'>, now = ()
     recorded = recorded.filter((before) => at - before < failuresPerMs)
     if (recorded.length >= maxFailures) return
     recorded.push(at)
-    const reason = error.details?.reason
-    const data = typeof reason === 'string' ? { reason } : undefined
+    const { reason, code } = error.details ?? {}
+    const data = typeof reason === 'string' ? defined({ reason, code }) : undefined
     await host.recordInLedger({
       kind: 'sign-in.failed',
       subject: path,

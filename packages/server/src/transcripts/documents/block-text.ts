@@ -135,7 +135,7 @@ function editedCommands(timeline: readonly Block[]): ReadonlyMap<string, string>
   return commands
 }
 
-export function answerText({ resolution }: BlockOf<'question'>, questionId: string): string {
+export function shownAnswer({ resolution }: BlockOf<'question'>, questionId: string): string {
   if (!resolution) return 'not answered yet'
   const answer = resolution.answers?.[questionId]
   if (answer === undefined) return resolution.outcome

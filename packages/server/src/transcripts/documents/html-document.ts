@@ -10,7 +10,6 @@ import {
   visible,
 } from '@parley/protocol'
 import {
-  answerText,
   answerTitle,
   type BlockFacts,
   callInputText,
@@ -21,6 +20,7 @@ import {
   permissionText,
   promptNote,
   sessionFacts,
+  shownAnswer,
   turnEndText,
 } from './block-text.ts'
 import { diffLines } from './diff-lines.ts'
@@ -164,7 +164,7 @@ function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): 
 function question(block: BlockOf<'question'>): Html {
   const asked = block.request.questions.map(
     (one) =>
-      html`<p><strong>${one.header}</strong>: ${one.text}</p><ul>${one.options.map((option) => html`<li>${option.label}</li>`)}</ul><p>${answerTitle(block)}: <strong>${answerText(block, one.id)}</strong></p>`,
+      html`<p><strong>${one.header}</strong>: ${one.text}</p><ul>${one.options.map((option) => html`<li>${option.label}</li>`)}</ul><p>${answerTitle(block)}: <strong>${shownAnswer(block, one.id)}</strong></p>`,
   )
   return html`<section>${asked}</section>`
 }

@@ -10,7 +10,6 @@ import {
   visible,
 } from '@parley/protocol'
 import {
-  answerText,
   answerTitle,
   type BlockFacts,
   callInputText,
@@ -21,6 +20,7 @@ import {
   permissionText,
   promptNote,
   sessionFacts,
+  shownAnswer,
   turnEndText,
 } from './block-text.ts'
 import { diffLines, diffText } from './diff-lines.ts'
@@ -130,7 +130,7 @@ function question(block: BlockOf<'question'>): string {
     paragraphs(
       `**${inline(one.header)}**: ${inline(one.text)}`,
       one.options.map((option) => `- ${inline(option.label)}`).join('\n'),
-      `${inline(answerTitle(block))}: **${inline(answerText(block, one.id))}**`,
+      `${inline(answerTitle(block))}: **${inline(shownAnswer(block, one.id))}**`,
     ),
   )
   return paragraphs(...asked)

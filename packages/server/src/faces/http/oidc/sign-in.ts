@@ -63,7 +63,8 @@ export function createOidcSignIn(parts: AppParts, oidc: OidcSettings): OidcSignI
       if (!found || !timingSafeEqual(hashOf(body.secret), found.secretHash)) throw notStartedHere()
       const answer = new URL(`${found.redirectUri}?${new URLSearchParams(body.answer)}`)
       const account = await provider.account(answer, { ...found.checks, state: body.state })
-      const grant = await grantFor(parts, account, { ...body, code: found.code })
+      const note = (code: string) => context.set('noted', { code })
+      const grant = await grantFor(parts, account, { ...body, code: found.code, note })
       return devices.register(credential, deviceName(context.req.header('User-Agent')), grant)
     },
   }
@@ -76,7 +77,15 @@ export function createOidcSignIn(parts: AppParts, oidc: OidcSettings): OidcSignI
 async function grantFor(
   { authentication }: AppParts,
   { issuer, subject, name }: OidcAccount,
-  { code, person }: Pick<NewOidcSignIn, 'person'> & { readonly code: string | undefined },
+  {
+    code,
+    person,
+    note,
+  }: Pick<NewOidcSignIn, 'person'> & {
+    readonly code: string | undefined
+    /** Called with the id of the sign-in code that is used. */
+    readonly note: (id: string) => void
+  },
 ): Promise<DeviceGrant> {
   const people = authentication.people()
   const identity = { issuer, subject }
@@ -90,6 +99,7 @@ async function grantFor(
   const link = code === undefined ? undefined : authentication.codes.redeem(code)
   if (link && !(await link.caller.isSignedOut())) {
     expectWhole(link.grant)
+    note(link.id)
     await people.addIdentity(link.grant.personId, identity)
     return link.grant
   }

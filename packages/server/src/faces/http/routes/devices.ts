@@ -5,6 +5,7 @@ import {
   hasCode,
   type NewDevice,
   type NewPairing,
+  newId,
   ParleyError,
   pairingCodeOf,
   routes,
@@ -88,7 +89,9 @@ export function mountDevices(app: App, parts: AppParts): void {
   mount(app, parts, routes.signOut, async ({ context }) => {
     const caller = context.get('caller')
     context.get('keepWhenRevoked')()
-    if (caller.kind === 'device') await authentication.devices().revoke(caller.principal.id)
+    if (caller.kind !== 'device') return
+    await authentication.devices().revoke(caller.principal.id)
+    context.set('noted', { device: caller.principal.id })
   })
   mountOidc(app, parts)
   mount(app, parts, routes.createNonce, () => authentication.devices().nonce())
@@ -120,13 +123,16 @@ function mountSignIn(app: App, parts: AppParts, limited: LimitedWork): void {
   const { authentication, commandLine } = parts
   mount(app, parts, routes.createLink, async ({ context }) => {
     await authentication.devices().list()
-    const code = authentication.codes.issue(codeOf(authentication, context.get('caller')), linkLifetimeMs)
+    const given = codeOf(authentication, context.get('caller'))
+    context.set('noted', { code: given.id, ...given.grant })
+    const code = authentication.codes.issue(given, linkLifetimeMs)
     return { url: linkTo(urlFor(parts, context), code), expiresAt: Date.now() + linkLifetimeMs }
   })
   mount(app, parts, routes.createPairing, async ({ body, host, context }) => {
     await authentication.devices().list()
     authentication.devices()
     const grant = await pairingOf(codeOf(authentication, context.get('caller')), body, host)
+    context.set('noted', { code: grant.id, ...grant.grant })
     const code = authentication.pairings.issue(grant, pairingLifetimeMs)
     return {
       code: groupedCode(code),
@@ -147,6 +153,7 @@ function mountSignIn(app: App, parts: AppParts, limited: LimitedWork): void {
       const credential = devices.credentialOf(body)
       const found = await signInOf(authentication, body, letters)
       if (!found) throw unknownCode(letters === undefined ? 'link' : 'code', commandLine)
+      context.set('noted', { code: found.id })
       const name = body.name ?? found.name ?? deviceName(context.req.header('User-Agent'))
       return devices.register(credential, name, found.grant)
     }
@@ -171,10 +178,15 @@ function codeOf(authentication: Authentication, caller: Caller): SignInCode {
     throw new ParleyError('not_supported', 'The server that embeds Parley signs its users in.')
   if (kind !== 'device') expectScopes(principal, ['admin'])
   const grant = kind === 'device' && authentication.devices().grantOf(principal.id)
-  if (grant) return { caller, grant }
+  const id = newId('sgn')
+  if (grant) return { id, caller, grant }
   // Otherwise no browser could ever decide on a server that has printed no link.
   if (principal.id === machineId && authentication.devices().isFirst) return machineCode(authentication)
-  return { caller, grant: { personId: person.id, scopes: [...scopes], ...defined({ limits, expiresAt }) } }
+  return {
+    id,
+    caller,
+    grant: { personId: person.id, scopes: [...scopes], ...defined({ limits, expiresAt }) },
+  }
 }
 
 /** The rights that a pairing code of the caller gives: at most those of the caller. */
@@ -200,7 +212,7 @@ async function signInOf(
   { codes, pairings, people }: Authentication,
   { code, person }: NewDevice,
   letters: string | undefined,
-): Promise<Omit<SignInCode, 'caller'> | undefined> {
+): Promise<(Pick<SignInCode, 'grant' | 'name'> & { readonly id?: string }) | undefined> {
   if (code.startsWith(invitePrefix)) {
     const guest = await people().accept(code, { name: person?.name })
     return guest && { grant: { personId: guest.personId, scopes: allScopes } }
@@ -213,6 +225,6 @@ function unknownCode(kind: 'link' | 'code', commandLine: CommandLine): ParleyErr
   const what = kind === 'link' ? 'link was used or' : 'code is mistyped, was used or'
   const command = commandLine(kind === 'link' ? 'token --link' : 'pair')
   return new ParleyError('unauthorized', `This ${what} has expired. To create a new one, run: ${command}`, {
-    details: { reason: 'link' },
+    details: { reason: 'link', code: kind === 'link' ? 'link' : 'pairing' },
   })
 }

@@ -204,13 +204,7 @@ describe('notices', () => {
     [
       sample('turn.parked', { reason: 'server-killed', recordedBy: 'node' }),
       {
-        text: 'The node that ran this session stopped or was cut off; the turn continues when its requests are answered.',
-      },
-    ],
-    [
-      sample('turn.parked', { reason: 'server-killed', recordedBy: 'caretaker' }),
-      {
-        text: 'The node that ran this session stopped or was cut off; the turn can continue when a node runs on its machine again.',
+        text: 'The turn continues when its requests are answered.',
       },
     ],
     [
@@ -219,6 +213,11 @@ describe('notices', () => {
     ],
   ])('report %o', (draft, notice) => {
     expect(timelineOf(draft)).toMatchObject([{ type: 'notice', id: 'event:1', ...notice }])
+  })
+
+  it('report nothing for a turn that a caretaker parked, because the session is shown as waiting for its machine', () => {
+    const parked = sample('turn.parked', { reason: 'server-killed', recordedBy: 'caretaker' })
+    expect(timelineOf(parked)).toEqual([])
   })
 
   it.each(['person', 'host'] as const)('report nothing for a turn that the %s interrupted', (by) => {

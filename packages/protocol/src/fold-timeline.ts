@@ -64,7 +64,10 @@ const turnFolds: Folds = {
     const text = interruptionText(event)
     if (text !== undefined) notice(blocks, event, 'info', 'server_stopped', text)
   },
-  'turn.parked': (blocks, event) => notice(blocks, event, 'info', 'turn_parked', parkText(event)),
+  'turn.parked': (blocks, event) => {
+    // A client that shows the session also shows that it waits for its machine.
+    if (event.recordedBy !== 'caretaker') notice(blocks, event, 'info', 'turn_parked', parkText(event))
+  },
 }
 
 const blockFolds: Folds = {

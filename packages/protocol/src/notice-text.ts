@@ -1,9 +1,12 @@
 import type { EventOf } from './event.ts'
 import type { RecordedBy } from './turn.ts'
 
-/** The sentence shown when a turn waits without a process. */
+/**
+ * The sentence shown when a turn waits without a process. If another node recorded it, `lossText` says before why the
+ * process is gone.
+ */
 export function parkText({ reason, recordedBy }: EventOf<'turn.parked'>): string {
-  return recordedBy ? `${lostNode}; ${continuation[recordedBy]}` : parkTexts[reason]
+  return recordedBy ? continuation[recordedBy] : parkTexts[reason]
 }
 
 /**
@@ -13,8 +16,8 @@ export function parkText({ reason, recordedBy }: EventOf<'turn.parked'>): string
 const lostNode = 'The node that ran this session stopped or was cut off'
 
 const continuation: Readonly<Record<RecordedBy, string>> = {
-  node: 'the turn continues when its requests are answered.',
-  caretaker: 'the turn can continue when a node runs on its machine again.',
+  node: 'The turn continues when its requests are answered.',
+  caretaker: 'The turn can continue when a node runs on its machine again.',
 }
 
 const parkTexts: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {

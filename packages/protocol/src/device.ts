@@ -95,7 +95,14 @@ export const NewAccessToken = z.strictObject({
 })
 export type NewAccessToken = z.infer<typeof NewAccessToken>
 
-export const AccessToken = z.object({ token: z.string(), expiresInMs: z.number() })
+export const AccessToken = z.object({
+  token: z.string(),
+  expiresInMs: z.number(),
+  keyId: z
+    .string()
+    .optional()
+    .meta({ description: 'The id of the key that signed the nonce. A signed answer names it' }),
+})
 export type AccessToken = z.infer<typeof AccessToken>
 
 /**

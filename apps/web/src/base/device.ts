@@ -4,8 +4,8 @@ import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 
 /**
  * The identity of this browser at the server: a private key that no script can read, and the id of its public key.
- * A browser that was signed in by an older version has no id, and signs no answers. The access token is kept only in the
- * memory of this tab.
+ * A browser that was signed in by an older version has no id before it gets an access token. The access token is kept
+ * only in the memory of this tab.
  */
 type StoredDevice = { readonly deviceId: string } & (
   | { readonly key: CryptoKey; readonly keyId?: string }
@@ -57,7 +57,9 @@ async function renew(isSecondTry = false): Promise<string | undefined> {
   const proof = 'secret' in device ? { secret: device.secret } : await signed(device, nonce)
   try {
     const body = { deviceId: device.deviceId, ...proof }
-    const { token, expiresInMs } = await http.call('createAccessToken', { body })
+    const { token, expiresInMs, keyId } = await http.call('createAccessToken', { body })
+    if (keyId !== undefined && 'key' in device && device.keyId === undefined)
+      await storeKeyId(device.deviceId, keyId).catch(() => undefined)
     current = { token, goodUntil: asked + expiresInMs * renewAfter }
     return token
   } catch (thrown) {
@@ -79,6 +81,18 @@ async function signed({ deviceId, key }: { deviceId: string; key: CryptoKey }, n
 export async function storeDevice(device: StoredDevice): Promise<void> {
   await (await database()).put('devices', device, recordKey)
   localStorage.setItem(deviceIdKey, device.deviceId)
+}
+
+/**
+ * Stores the id of the key that has just signed a nonce. Does nothing if the browser was signed out or signed in again
+ * meanwhile. If it fails, the browser does without the id until it gets another access token.
+ */
+async function storeKeyId(deviceId: string, keyId: string): Promise<void> {
+  const transaction = (await database()).transaction('devices', 'readwrite')
+  const device = await transaction.store.get(recordKey)
+  if (device && 'key' in device && device.deviceId === deviceId)
+    await transaction.store.put({ ...device, keyId }, recordKey)
+  await transaction.done
 }
 
 export async function forgetDevice(): Promise<void> {

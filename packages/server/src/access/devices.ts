@@ -143,7 +143,7 @@ export class Devices {
     return this.#holders.all('device').flatMap(({ id: deviceId, data }) => {
       const { publicKey } = data as DeviceData
       if (publicKey === undefined) return []
-      const keyId = keyIdOf(Buffer.from(publicKey, 'base64url'))
+      const keyId = idOf(publicKey)
       return keyIds.has(keyId) ? [{ keyId, publicKey, deviceId, name: data.name }] : []
     })
   }
@@ -179,7 +179,9 @@ export class Devices {
     this.#renewals.check(deviceId)
     this.#renewals.count(deviceId)
     const token = this.#others?.tokens.issue(deviceId, accessTokenLifetimeMs) ?? this.#newToken(deviceId)
-    return { token, expiresInMs: accessTokenLifetimeMs }
+    const { publicKey } = holder.data as DeviceData
+    const keyId = publicKey === undefined ? undefined : idOf(publicKey)
+    return { token, expiresInMs: accessTokenLifetimeMs, ...defined({ keyId }) }
   }
 
   #checkSignature(holder: Holder, { deviceId, nonce, signature, origin }: SignedRequest): void {
@@ -276,6 +278,10 @@ export class Devices {
     }
     await this.#holders.forget(revoked)
   }
+}
+
+function idOf(publicKey: string): string {
+  return keyIdOf(Buffer.from(publicKey, 'base64url'))
 }
 
 function isSame(one: string, other: string): boolean {

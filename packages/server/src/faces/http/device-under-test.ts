@@ -26,9 +26,11 @@ export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, o
       return (await ask('/api/nonces', {})).body.nonce as string
     },
     signed(nonce: string, about: Partial<{ origin: string; deviceId: string }> = {}) {
-      const text = signedText({ origin, deviceId, nonce, ...about })
+      return { deviceId, nonce, signature: this.sign(signedText({ origin, deviceId, nonce, ...about })) }
+    },
+    sign(text: string): string {
       const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
-      return { deviceId, nonce, signature: sign('sha256', Buffer.from(text), key).toString('base64url') }
+      return sign('sha256', Buffer.from(text), key).toString('base64url')
     },
     redeem: (body: unknown) => ask('/api/access-tokens', body),
     async token(): Promise<string> {

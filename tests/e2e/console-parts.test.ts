@@ -113,7 +113,7 @@ describe('open requests', () => {
     await page.reload()
     await page.getByText('These requests were open when the server last answered').waitFor()
     await entry.waitFor()
-    expect(await page.getByTestId('inbox-count').textContent()).toBe(`${count} waiting`)
+    expect(await page.getByTestId('inbox-count').textContent()).toBe(`${count} waiting for you`)
     await eventually(() => page.title()).toMatch(new RegExp(`^\\(${count}\\) `))
     expect(await icon(page)).toBe('icon-waiting.svg')
 

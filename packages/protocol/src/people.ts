@@ -99,6 +99,10 @@ export const Me = z.object({
   name: z.string(),
   scopes: z.array(Scope),
   limits: Limits.optional(),
+  features: z
+    .object({ terminals: z.boolean(), alerts: z.boolean() })
+    .optional()
+    .meta({ description: 'What this server has. A server inside another program may have neither' }),
 })
 export type Me = z.infer<typeof Me>
 

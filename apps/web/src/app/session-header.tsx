@@ -6,7 +6,7 @@ import { lacksFocus, useFocusBack } from '../base/focus.ts'
 import { folderName, plural, visible } from '../base/format.logic.ts'
 import { withKeys } from '../base/key-names.ts'
 import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
-import { useMay } from '../base/self.ts'
+import { useHas, useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
@@ -27,7 +27,8 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   const known = useKnownSession()
   const planned = useSessionState((state) => state.plan.length + state.tasks.length > 0)
   const prompts = useMay('prompt')
-  const terminal = useMay('terminal')
+  const hasTerminals = useHas('terminals')
+  const terminal = useMay('terminal') && hasTerminals
   const head = useRef<HTMLElement>(null)
   useFocusBack(renaming, () => head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]'))
   useFocusFromPanel(head)

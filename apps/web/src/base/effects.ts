@@ -22,6 +22,19 @@ export function abortable(work: (signal: AbortSignal) => unknown): () => void {
   return () => controller.abort()
 }
 
+const narrow = matchMedia('(width < 48rem)')
+
+/** Whether the screen is as narrow as that of a phone, where the session list is a page of its own. */
+export function useIsNarrow(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      narrow.addEventListener('change', listener)
+      return () => narrow.removeEventListener('change', listener)
+    },
+    () => narrow.matches,
+  )
+}
+
 export function usePageVisible(): boolean {
   return useSyncExternalStore(
     (listener) => {

@@ -13,6 +13,7 @@ describe('addresses', () => {
     { name: 'inbox' },
     { name: 'import' },
     { name: 'nowhere' },
+    { name: 'settings' },
     { name: 'settings', section: 'permissions' },
     { name: 'session', id: 'ses_1' },
     { name: 'session', id: 'a/b c', seq: 12 },
@@ -24,7 +25,6 @@ describe('addresses', () => {
   it('that are unknown give the route "nowhere"', () => {
     expect(at('/what/is/this')).toEqual({ name: 'nowhere' })
     expect(at('/settings/nothing')).toEqual({ name: 'nowhere' })
-    expect(at('/settings')).toEqual({ name: 'settings', section: 'agents' })
   })
 
   it('are accepted with an invalid hash or escape', () => {

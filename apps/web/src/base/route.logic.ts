@@ -4,7 +4,8 @@ export type Route =
   | { readonly name: 'new' }
   | { readonly name: 'inbox' }
   | { readonly name: 'import' }
-  | { readonly name: 'settings'; readonly section: SettingsSection }
+  /** Without a section: a list of the sections on a narrow screen, otherwise the first section. */
+  | { readonly name: 'settings'; readonly section?: SettingsSection }
   /** An unknown address. */
   | { readonly name: 'nowhere' }
   /** `seq`: the block that the link points to, by the `seq` of its first event. */
@@ -35,7 +36,8 @@ export function routeOf({ pathname, hash }: { pathname: string; hash: string }):
   if (first === 'inbox') return { name: 'inbox' }
   if (first === 'import') return { name: 'import' }
   if (first === 'settings') {
-    const section = settingsSections.find((one) => one === (second ?? 'agents'))
+    if (second === undefined) return { name: 'settings' }
+    const section = settingsSections.find((one) => one === second)
     return section ? { name: 'settings', section } : { name: 'nowhere' }
   }
   return { name: first === undefined ? 'home' : 'nowhere' }
@@ -47,7 +49,7 @@ export function addressOf(route: Route): string {
     case 'home':
       return '.'
     case 'settings':
-      return `settings/${route.section}`
+      return route.section === undefined ? 'settings' : `settings/${route.section}`
     case 'session':
       return `sessions/${encodeURIComponent(route.id)}${route.seq === undefined ? '' : `#e${route.seq}`}`
     default:

@@ -1,4 +1,4 @@
-import type { Device, Scope } from '@parley/protocol'
+import type { Device, Me, Scope } from '@parley/protocol'
 import { client } from './client.ts'
 import { createPersistedStore } from './persisted-store.ts'
 import { useStore } from './store.ts'
@@ -8,6 +8,7 @@ export type Self = {
   readonly personId?: string
   readonly deviceId?: string
   readonly scopes?: readonly Scope[]
+  readonly features?: Me['features']
 }
 
 const self = createPersistedStore<Self>('self', {})
@@ -17,7 +18,8 @@ export function watchSelf(): void {
   client.socket.onStatus(({ state }) => {
     if (state !== 'open') return
     client.call('getMe').then(
-      ({ person, id, scopes }) => self.set({ personId: person.personId, deviceId: id, scopes }),
+      ({ person, id, scopes, features }) =>
+        self.set({ personId: person.personId, deviceId: id, scopes, ...(features && { features }) }),
       () => undefined,
     )
   })
@@ -38,6 +40,11 @@ export function may(scope: Scope): boolean {
 
 export function useMay(scope: Scope): boolean {
   return useStore(self, (state) => permits(state, scope))
+}
+
+/** Whether the server has the feature. True until it is known, because only a server inside another program may lack it. */
+export function useHas(feature: keyof NonNullable<Me['features']>): boolean {
+  return useStore(self, ({ features }) => features?.[feature] ?? true)
 }
 
 function permits({ scopes }: Self, scope: Scope): boolean {

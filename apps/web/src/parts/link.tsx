@@ -18,11 +18,18 @@ export function Link({ to, onClick, ...rest }: Props) {
 }
 
 /** Shown on a phone, where the session list is a page of its own. */
-export function BackToSessions({ className = '-ml-3 size-11 shrink-0' }) {
+export function BackToSessions({ className }: { readonly className?: string }) {
+  return <BackLink to={{ name: 'home' }} label="All sessions" {...(className && { className })} />
+}
+
+type BackProps = { readonly to: Route; readonly label: string; readonly className?: string }
+
+/** A link from a page to the list from which it was opened, on a phone. */
+export function BackLink({ to, label, className = '-ml-3 size-11 shrink-0' }: BackProps) {
   return (
     <Link
-      to={{ name: 'home' }}
-      aria-label="All sessions"
+      to={to}
+      aria-label={label}
       className={`inline-flex items-center justify-center rounded-md text-soft md:hidden ${className}`}
     >
       <ChevronLeft size={20} />

@@ -43,7 +43,8 @@ export function startNotifications(): void {
 }
 
 export function updateTab(): void {
-  const count = waiting.getSnapshot().requests.length
+  // Requests that only others can answer are no news.
+  const count = may('decide') ? waiting.getSnapshot().requests.length : 0
   const route = currentRoute()
   const all = sessions.getSnapshot().sessions
   const here = route.name === 'session' ? all.find((session) => session.id === route.id) : undefined

@@ -10,6 +10,7 @@ import { Menu } from '../parts/menu.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { failureText } from '../session-data/failure-text.logic.ts'
 import { StatusMark } from './status-mark.tsx'
+import { WaitingCount } from './waiting-count.tsx'
 
 const RowMachine = lazy(() => import('./row-machine.tsx'))
 const rowMenu = lazyPart(() => import('./row-menu.tsx'))
@@ -77,12 +78,7 @@ function RowLink({ session, agentName, current, unread, now, tabStop }: Omit<Pro
           <span className={`truncate text-sm ${unread || session.waiting > 0 ? 'font-semibold' : ''}`}>
             {title}
           </span>
-          {session.waiting > 0 && (
-            <span className="ml-auto rounded-full bg-wait-fill px-1.5 text-2xs font-semibold text-[#2b1c00]">
-              {session.waiting}
-              <span className="sr-only"> waiting for you</span>
-            </span>
-          )}
+          {session.waiting > 0 && <WaitingCount count={session.waiting} isShort />}
         </span>
         <span className="flex text-xs text-faint">
           {/* Truncated as one text: a few letters of each fact would say nothing. */}

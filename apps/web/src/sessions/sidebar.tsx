@@ -28,6 +28,7 @@ import { useWaiting } from '../session-data/waiting-list.ts'
 import { useDeleting } from './deleting.ts'
 import { neighbourOf } from './neighbour.logic.ts'
 import { SessionRow } from './session-row.tsx'
+import { WaitingCount } from './waiting-count.tsx'
 
 export function Sidebar() {
   const [typed, setTyped] = useState('')
@@ -91,7 +92,7 @@ function SidebarHead() {
           Parley
         </Link>
         <Link
-          to={{ name: 'settings', section: 'agents' }}
+          to={{ name: 'settings' }}
           aria-label="Settings"
           title="Settings"
           className="ml-auto inline-flex size-7 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink pointer-coarse:size-11"
@@ -107,15 +108,7 @@ function SidebarHead() {
       )}
       <HeadLink to={{ name: 'inbox' }} current={route.name === 'inbox'} icon={<Inbox size={16} />}>
         Inbox
-        {waiting > 0 && (
-          <span
-            data-testid="inbox-count"
-            className="ml-auto rounded-full bg-wait-fill px-1.5 text-2xs font-semibold text-[#2b1c00]"
-          >
-            {waiting}
-            <span className="sr-only"> waiting</span>
-          </span>
-        )}
+        {waiting > 0 && <WaitingCount count={waiting} testId="inbox-count" />}
       </HeadLink>
     </div>
   )

@@ -1,13 +1,18 @@
 import type { SessionSummary } from '@parley/protocol'
 import { TriangleAlert } from 'lucide-react'
+import { useMay } from '../base/self.ts'
 import { failureText } from '../session-data/failure-text.logic.ts'
 
 const names = {
   idle: 'idle',
   working: 'working',
-  waiting: 'needs your answer',
-  parked: 'needs your answer, agent paused',
+  waiting: 'needs an answer',
+  parked: 'needs an answer, agent paused',
   background: 'working in the background',
+}
+
+function nameOf(status: SessionSummary['status'], decides: boolean): string {
+  return decides ? names[status].replace('an answer', 'your answer') : names[status]
 }
 
 type Props = { session: Pick<SessionSummary, 'status' | 'failure'>; unread: boolean }
@@ -16,13 +21,14 @@ type Props = { session: Pick<SessionSummary, 'status' | 'failure'>; unread: bool
 export function StatusMark({ session, unread }: Props) {
   const { status, failure } = session
   const failed = failureText(session)
-  const name = failed ?? (status === 'idle' && unread ? 'unread' : names[status])
+  const decides = useMay('decide')
+  const name = failed ?? (status === 'idle' && unread ? 'unread' : nameOf(status, decides))
   const look = {
     // Hollow, to differ from the mark of an unread session when motion is reduced.
     working: 'breathe border-2 border-mark',
     background: 'breathe border-2 border-dotted border-mark',
-    waiting: 'bg-wait-fill',
-    parked: 'border-2 border-wait-fill',
+    waiting: decides ? 'bg-wait-fill' : 'bg-faint',
+    parked: decides ? 'border-2 border-wait-fill' : 'border-2 border-faint',
     idle: unread ? 'bg-mark' : 'bg-transparent',
   }[status]
   const title = failed && failure?.message ? `${failed}: ${failure.message}` : name

@@ -4,12 +4,14 @@ import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { ProviderButton } from './provider-button.tsx'
-import { isKnownHere, signInWithCode } from './sign-in.ts'
+import { isKnownHere, signInWithCode, suggestedName } from './sign-in.ts'
+import { SignInField } from './sign-in-field.tsx'
 
 /** The target of an invitation: the new person gives a name, and this browser is signed in. */
 export function InvitationPage({ code }: { code: string }) {
   const [isSignedIn, setSignedIn] = useState<boolean>()
   const [name, setName] = useState('')
+  const [device, setDevice] = useState(suggestedName)
   const [problem, setProblem] = useState<unknown>()
   const [sending, setSending] = useState(false)
   useEffect(() => {
@@ -22,7 +24,7 @@ export function InvitationPage({ code }: { code: string }) {
     if (name.trim() === '') return setProblem(new Error('Enter your name.'))
     setProblem(undefined)
     setSending(true)
-    signInWithCode(code, { person: { name: name.trim() } }).then(
+    signInWithCode(code, { name: device.trim(), person: { name: name.trim() } }).then(
       () => location.replace('.'),
       (thrown: unknown) => {
         setProblem(thrown)
@@ -33,22 +35,18 @@ export function InvitationPage({ code }: { code: string }) {
   return (
     <Problem
       title="You are invited to Parley"
-      text="Parley runs coding agents on this server. Your name is shown beside what you do."
+      text="Parley runs coding agents on this server. Your name and the device are shown beside what you do."
     >
       <form onSubmit={accept} className="flex flex-col gap-3 pt-4">
-        <label className="flex flex-col gap-1">
-          <span className="text-sm text-soft">Your name</span>
-          <input
-            // biome-ignore lint/a11y/noAutofocus: the only field of the page
-            autoFocus
-            value={name}
-            maxLength={100}
-            autoComplete="name"
-            aria-describedby="invitation-problem"
-            onChange={(event) => setName(event.target.value)}
-            className="field w-full pointer-coarse:min-h-11 pointer-coarse:text-base"
-          />
-        </label>
+        <SignInField
+          label="Your name"
+          value={name}
+          onWrite={setName}
+          autoComplete="name"
+          problemId="invitation-problem"
+          isFirst
+        />
+        <SignInField label="Name of this device" value={device} onWrite={setDevice} />
         <p id="invitation-problem" role="alert" className="text-sm text-bad empty:hidden">
           {problem !== undefined && errorText(problem)}
         </p>

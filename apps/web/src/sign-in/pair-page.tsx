@@ -3,7 +3,8 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { errorText } from '../base/error-text.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { isKnownHere, signInWithCode } from './sign-in.ts'
+import { isKnownHere, signInWithCode, suggestedName } from './sign-in.ts'
+import { SignInField } from './sign-in-field.tsx'
 
 const scanned = pairingCodeOf(location.hash.slice(1))
 // Remove the code from the address and the history.
@@ -15,7 +16,7 @@ export default function PairPage() {
   const [isBusy, setBusy] = useState(true)
   const [problem, setProblem] = useState('')
   const [code, setCode] = useState('')
-  const [name, setName] = useState('')
+  const [name, setName] = useState(suggestedName)
   const attempt = async (letters: string | undefined) => {
     setBusy(true)
     setProblem('')
@@ -49,8 +50,15 @@ export default function PairPage() {
       text="Type the code that parley pair printed, or that another browser shows in its settings under Browsers."
     >
       <form aria-label="Pair this device" onSubmit={submit} className="flex flex-col gap-3 pt-4 text-sm">
-        <Field label="Code" value={code} onWrite={setCode} placeholder="ABCD-EFGH-JKMN" isCode />
-        <Field label="Name of this device (optional)" value={name} onWrite={setName} placeholder="My phone" />
+        <SignInField
+          label="Code"
+          value={code}
+          onWrite={setCode}
+          placeholder="ABCD-EFGH-JKMN"
+          isCode
+          isFirst
+        />
+        <SignInField label="Name of this device" value={name} onWrite={setName} />
         <p role="alert" className="text-bad [overflow-wrap:anywhere] empty:hidden">
           {problem}
         </p>
@@ -63,31 +71,3 @@ export default function PairPage() {
 }
 
 let isStarted = false
-
-type FieldProps = {
-  label: string
-  value: string
-  placeholder: string
-  onWrite: (text: string) => void
-  isCode?: boolean
-}
-
-function Field({ label, value, placeholder, onWrite, isCode = false }: FieldProps) {
-  return (
-    <label className="flex flex-col gap-1">
-      <span className="text-xs text-soft">{label}</span>
-      <input
-        // biome-ignore lint/a11y/noAutofocus: typing the code is the purpose of this page
-        autoFocus={isCode}
-        value={value}
-        placeholder={placeholder}
-        maxLength={isCode ? 40 : 100}
-        spellCheck={false}
-        autoComplete="off"
-        autoCapitalize={isCode ? 'characters' : 'sentences'}
-        onChange={(event) => onWrite(event.target.value)}
-        className={`field min-h-11 w-full ${isCode ? 'font-mono text-lg tracking-wider uppercase placeholder:text-faint' : 'pointer-coarse:text-base'}`}
-      />
-    </label>
-  )
-}

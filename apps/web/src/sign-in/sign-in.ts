@@ -1,4 +1,4 @@
-import type { Device } from '@parley/protocol'
+import { type Device, deviceName } from '@parley/protocol'
 import { accessToken, base64url, http, storeDevice } from '../base/device.ts'
 import { isUnreachable } from '../base/error-text.logic.ts'
 import { rememberSelf } from '../base/self.ts'
@@ -22,8 +22,11 @@ export async function signIn(register: (publicKey: string) => Promise<Device>): 
   rememberSelf(device)
 }
 
+/** The name that a browser gets unless the person writes another one. */
+export const suggestedName = () => deviceName(navigator.userAgent)
+
 type About = {
-  /** The name of this browser. */
+  /** The name of this browser. If it is the suggested one, the server may prefer the name of the pairing. */
   readonly name?: string
   /** The new person. Required with the code of an invitation. */
   readonly person?: { readonly name: string }
@@ -31,7 +34,8 @@ type About = {
 
 /** Signs this browser in with the code of a link, of an invitation or of a pairing. */
 export async function signInWithCode(code: string, { name, person }: About = {}): Promise<void> {
-  const about = { code, ...(name && { name }), ...(person && { person }) }
+  const given = name === suggestedName() ? undefined : name
+  const about = { code, ...(given && { name: given }), ...(person && { person }) }
   if (isSecureContext)
     return signIn((publicKey) => http.call('createDevice', { body: { ...about, publicKey } }))
   // A page over plain HTTP from another machine has no keys. The server accepts a secret only with --allow-insecure.

@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   allScopes,
   type Device,
+  deviceName,
   type NewOidcSignIn,
   type OidcRequest,
   ParleyError,
@@ -9,7 +10,6 @@ import {
   type routes,
 } from '@parley/protocol'
 import { createRateLimit, type DeviceGrant, invitePrefix } from '../../../access/index.ts'
-import { deviceName } from '../device-name.ts'
 import { type AppParts, type Call, clientOf, type RequestContext } from '../mount.ts'
 import { createOneTimeCodes } from '../one-time-codes.ts'
 import { createOidcProvider, type OidcAccount, type OidcChecks } from './provider.ts'

@@ -1,6 +1,7 @@
 import {
   allScopes,
   defined,
+  deviceName,
   groupedCode,
   hasCode,
   type NewDevice,
@@ -30,7 +31,6 @@ import {
   type SignInCode,
 } from '../authentication.ts'
 import type { CommandLine } from '../command-line.ts'
-import { deviceName } from '../device-name.ts'
 import { type App, type AppParts, clientOf, mount, type RequestContext } from '../mount.ts'
 import type { OidcSignIn } from '../oidc/sign-in.ts'
 import { rightsIn } from './people.ts'

@@ -23,6 +23,7 @@ export function mountPeople(app: App, parts: AppParts): void {
       kind: kind === 'node' ? 'token' : kind,
       ...{ id, name, scopes: [...scopes] },
       ...defined({ limits }),
+      features: { terminals: parts.terminals !== undefined, alerts: parts.targets !== undefined },
     }
   })
   mount(app, parts, routes.listPeople, async ({ context }) => {

@@ -60,11 +60,11 @@ async function recordTurn(open: OpenLog, size: number): Promise<void> {
 }
 
 /**
- * A text that makes an event of about `size` bytes: between three quarters and five quarters. With events of one size,
- * the bytes of the file would depend on how many of them fit into a page.
+ * A text that makes an event of about `size` bytes: between half as many and one and a half times as many. With events of
+ * one size, or of a few, the bytes of the file would depend on how many of them fit into a page.
  */
 function textOf(size: number, count: number): string {
-  const length = size * (0.75 + ((count * 7) % 50) / 98) - 130
+  const length = size * (0.5 + ((count * 7919) % 1009) / 1009) - 130
   return `${count} `.padEnd(Math.max(Math.round(length), 10), 'some words that an agent wrote ')
 }
 

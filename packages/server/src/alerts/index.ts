@@ -82,7 +82,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
       if (!dispatcher || isClosed || (kind !== 'device' && kind !== 'token')) return
       const page = nameOfPage({ kind, id }, connection)
       const until = visible ? Date.now() + presenceMs : undefined
-      store.setPresence(page, person.id, until).catch((error) => problem(error, 'note a visible page'))
+      store.setPresence(page, person.id, until).catch((error) => problem(error, 'record a visible page'))
     },
     async close() {
       isClosed = true

@@ -32,7 +32,7 @@ export const ignored = {
   'file.edited': 'the tool call that edited the file reports it',
   'file.watcher.updated':
     'a file of the folder changed: outside this conversation, or by a tool call that reports it',
-  'command.executed': 'the turn of the command shows what it did',
+  'command.executed': 'the turn of the command shows its effects',
   'permission.v2.asked': newApi,
   'permission.v2.replied': newApi,
   'question.v2.asked': newApi,

@@ -47,7 +47,7 @@ export async function* replayConversation(
   yield* replay.end()
 }
 
-/** The messages without those that were reverted, which OpenCode no longer shows and deletes with the next prompt. */
+/** The messages without the reverted ones. OpenCode no longer shows those, and deletes them with the next prompt. */
 function shown({ revert }: KeptSession, messages: readonly KeptMessage[]): readonly KeptMessage[] {
   const index = messages.findIndex(({ info }) => info.id === revert?.messageID)
   const first = messages[index]

@@ -207,7 +207,7 @@ export class EditorSessions {
     return session
   }
 
-  /** The state of a session. Throws if the session's folder is not the one that the editor names. */
+  /** The state of a session. Throws if the editor names another folder than that of the session. */
   async #found(sessionId: string, { cwd }: Place): Promise<SessionState> {
     const state = await this.#own(sessionId)
     if ((await realFolder(cwd)) === state.cwd) return state

@@ -159,10 +159,10 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
     previewRewind: ofSession(['decide'], host.previewRewind),
     offerTools: ofSession(['prompt'], host.offerTools),
     releaseTools: host.releaseTools,
-    conversations: needing(['prompt'], unlimited(limits, 'The list of conversations', host.conversations)),
+    conversations: needing(['prompt'], unlimited(principal, host.conversations)),
     importConversation: needing(
       ['prompt'],
-      unlimited(limits, 'Importing conversations', (given: Parameters<Host['importConversation']>[0]) =>
+      unlimited(principal, (given: Parameters<Host['importConversation']>[0]) =>
         host.importConversation(given, by),
       ),
     ),
@@ -173,7 +173,7 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
 function settingMethods({ host, principal, by, needing }: Guard) {
   const { limits } = principal
   return {
-    rules: needing(['read'], unlimited(limits, 'The list of rules', host.rules)),
+    rules: needing(['read'], unlimited(principal, host.rules)),
     addRule: needing(['admin', 'decide'], (rule: Parameters<Host['addRule']>[0]) => host.addRule(rule, by)),
     removeRule: needing(['admin'], async (ruleId: string) => {
       const rule = (await host.rules()).find((one) => one.ruleId === ruleId)
@@ -181,10 +181,10 @@ function settingMethods({ host, principal, by, needing }: Guard) {
       if (rule?.decision !== 'allow') expectScopes(principal, ['decide'])
       return host.removeRule(ruleId)
     }),
-    trusted: needing(['read'], unlimited(limits, 'The list of trusted folders', host.trusted)),
+    trusted: needing(['read'], unlimited(principal, host.trusted)),
     trust: needing(['admin', 'decide'], (folder: string, place?: string) => host.trust(folder, place, by)),
     distrust: needing(['admin'], host.distrust),
-    environments: needing(['read'], unlimited(limits, 'The list of variables', host.environments)),
+    environments: needing(['read'], unlimited(principal, host.environments)),
     setEnvironment: needing(['admin', 'decide'], host.setEnvironment),
     unsetEnvironment: needing(['admin'], host.unsetEnvironment),
     recordInLedger: needing(['admin'], host.recordInLedger),
@@ -218,12 +218,11 @@ function agentMethods({ host, principal: { limits }, needing }: Guard) {
 }
 
 function unlimited<Args extends unknown[], Result>(
-  limits: Limits | undefined,
-  what: string,
+  principal: Principal,
   method: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {
   return async (...args) => {
-    if (limits) throw outsideLimits(what)
+    expectNoLimits(principal)
     return method(...args)
   }
 }
@@ -314,6 +313,17 @@ async function permittedFolders(
       if (!at || !permitsFolder(limits, at)) throw outsideLimits(`The folder ${folder}`)
       return at.folder
     }),
+  )
+}
+
+/** Throws ParleyError `forbidden` if the principal has limits, for what no limit can confine. */
+export function expectNoLimits({ name, limits }: Principal): void {
+  if (!limits) return
+  const kinds = Object.keys(limits).join(' and ')
+  throw new ParleyError(
+    'forbidden',
+    `This covers more than the ${kinds} to which "${name}" is limited. Use a token or a browser without limits.`,
+    { details: { limits: true } },
   )
 }
 

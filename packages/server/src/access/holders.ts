@@ -1,6 +1,6 @@
 import { allScopes, defined, roleScopes, type Scope } from '@parley/protocol'
 import type { AccessKind, AccessRecord, AccessStore } from '../core/access-store.ts'
-import type { Principal } from './principal.ts'
+import { isOver, type Principal } from './principal.ts'
 import { DeviceData, type GrantData, ownerId, PersonData, TokenData } from './record-data.ts'
 
 /** A device or a token, with the open connections that use it. */
@@ -325,8 +325,7 @@ export function machinePrincipal(person: Principal['person'], decideFrom: Decide
 
 /** A caller without a stored record. Its access ends when its principal expires or its signal aborts. */
 export function unstoredCaller(kind: Caller['kind'], principal: Principal): Caller {
-  const { expiresAt, signal } = principal
-  const isRevoked = () => signal?.aborted === true || (expiresAt !== undefined && expiresAt <= Date.now())
+  const isRevoked = () => isOver(principal)
   return {
     kind,
     principal,

@@ -1,6 +1,14 @@
 /** The interface of this folder: people, devices, tokens, and the principal of each request. */
 export { type DeviceGrant, Devices } from './devices.ts'
-export { expectReach, hostActingFor, hostFor, outsideLimits, seesChange } from './guarded-host.ts'
+export { embeddedHost } from './embedded-host.ts'
+export {
+  expectNoLimits,
+  expectReach,
+  hostActingFor,
+  hostFor,
+  outsideLimits,
+  seesChange,
+} from './guarded-host.ts'
 export {
   type Caller,
   type DecideFrom,

@@ -32,8 +32,18 @@ export function holds({ scopes, limits }: Principal, scope: Scope): boolean {
   return scopes.has(scope) && !(limits && unlimitable.includes(scope))
 }
 
-/** Throws ParleyError `forbidden` unless the principal holds all these scopes. */
+/** Whether the access of the principal has ended. Connections that are open at that moment are closed by their face. */
+export function isOver({ expiresAt, signal }: Principal): boolean {
+  return signal?.aborted === true || (expiresAt !== undefined && expiresAt <= Date.now())
+}
+
+/**
+ * Throws ParleyError `forbidden` unless the principal holds all these scopes, and `unauthorized` if its access has
+ * ended.
+ */
 export function expectScopes(principal: Principal, needed: readonly Scope[]): void {
+  if (isOver(principal))
+    throw new ParleyError('unauthorized', `The access of "${principal.name}" has ended. Sign in again.`)
   const missing = needed.find((scope) => !holds(principal, scope))
   if (missing === undefined) return
   const { name, scopes, isBarredFromDeciding } = principal

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createHome } from './program-under-test.ts'
 
@@ -251,8 +252,10 @@ describe('parley attach', () => {
     const first = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
     await first.until('waiting for an answer from another client')
     const running = home.onTerminal(['attach', 'last'])
-    await running.until(choose)
+    const shown = await running.until(choose)
+    expect(stripVTControlCharacters(shown)).not.toContain('\n> ')
     running.type('1\r')
+    await running.until(/completed[\s\S]*> /)
     const { exitCode, stdout } = await first.ended
     expect(stdout).toContain('Thank you.')
     expect(exitCode).toBe(0)

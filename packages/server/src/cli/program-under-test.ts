@@ -34,7 +34,7 @@ export type Home = {
    */
   run(args: readonly string[], options?: StartOptions): Promise<Ended>
   /** Runs the program on a pseudo-terminal, which `script` of util-linux creates. */
-  onTerminal(args: readonly string[]): Running
+  onTerminal(args: readonly string[], options?: StartOptions): Running
   /** Starts a server as a child process, on a free port. */
   serve(args?: readonly string[], options?: StartOptions): Promise<Served>
   [Symbol.asyncDispose](): Promise<void>
@@ -69,9 +69,9 @@ export function createHome(): Home {
     dataDir: join(folder, '.parley'),
     start,
     run: (args, options) => runHere(args, folder, { ...options, env: { ...env, ...options?.env } }),
-    onTerminal(args) {
+    onTerminal(args, options) {
       const words = [process.execPath, '--conditions=source', main, ...args].map((word) => `'${word}'`)
-      return begin('script', ['-qec', words.join(' '), '/dev/null'])
+      return begin('script', ['-qec', words.join(' '), '/dev/null'], options)
     },
     async serve(args = [], options) {
       const running = start(['serve', '--port', '0', '--json', ...args], options)

@@ -1,18 +1,19 @@
 import type { FeedItem } from '@parley/client'
-import { isKnown, ParleyError, pausedPrompts, promptText, type SessionState } from '@parley/protocol'
+import { isKnown, type Me, ParleyError, pausedPrompts, promptText, type SessionState } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
-import { connect } from '../connect.ts'
+import { type Connected, connect } from '../connect.ts'
 import type { Context } from '../context.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
-import { TerminalPerson } from '../terminal/person.ts'
+import { type Answerer, TerminalPerson } from '../terminal/person.ts'
 import { createRequestNotices } from '../terminal/request-notices.ts'
 import { Screen } from '../terminal/screen.ts'
 import { Transcript } from '../terminal/transcript.ts'
 import { oneLine, visible } from '../terminal/visible.ts'
 import { watchSession } from '../watch-session.ts'
+import { mayDecide, whoCanDecide } from '../who-can-decide.ts'
 
 export type AttachOptions = Flags & { readonly tail?: string }
 
@@ -25,6 +26,7 @@ export async function attach(reference: string, options: AttachOptions, context:
   const id = await findSession(client, reference, context)
   server.own(id)
   await server.useOtherNodes()
+  const me = await client.access.me()
   const { blocks, firstSeq, trusted, ...state } = await client.call('getSession', {
     params: { id },
     query: { tail: 0 },
@@ -58,16 +60,15 @@ export async function attach(reference: string, options: AttachOptions, context:
     onInterrupt: interrupts.interrupt,
     ...(output.canAsk && { typing }),
   })
-  const asking = { client, sessionId: id, screen, style: output.errStyle }
-  const answerer = output.canAsk
-    ? new TerminalPerson({ ...asking, onEnd: typing.onEnd })
-    : createRequestNotices({ ...asking, commandLine: context.commandLine })
+  const answerer = answererOf({ me, server, sessionId: id, screen, context, onEnd: typing.onEnd })
   try {
     screen.say(output.errStyle.dim(headline(state, context)))
     if (server.embedded) screen.say(output.errStyle.yellow(temporaryText(context)))
     const last = await lastEvents(client, state, tail)
     screen.print(last.flatMap((event) => transcript.event(event)))
     for (const request of state.requests) answerer.requested(request.requestId)
+    // A person who is asked answers first.
+    if (state.requests.length === 0 || !(answerer instanceof TerminalPerson)) screen.invite()
     if (server.embedded && !output.canAsk && !state.turn) return exitCodes.completed
     await watchSession(
       {
@@ -88,6 +89,28 @@ export async function attach(reference: string, options: AttachOptions, context:
   } finally {
     screen.close()
   }
+}
+
+type Asked = {
+  readonly me: Me
+  readonly server: Connected
+  readonly sessionId: string
+  readonly screen: Screen
+  readonly context: Context
+  readonly onEnd: () => void
+}
+
+/** Asks the person at the terminal, or shows where requests can be answered if that is not possible here. */
+function answererOf({ me, server, sessionId, screen, context, onEnd }: Asked): Answerer {
+  const { canAsk, errStyle } = context.output
+  const asking = { client: server.client, sessionId, screen, style: errStyle }
+  if (!mayDecide(me)) {
+    const where = whoCanDecide(me, { url: server.url, sessionId })
+    return createRequestNotices({ ...asking, where })
+  }
+  if (canAsk) return new TerminalPerson({ ...asking, onEnd })
+  const here = context.commandLine(`attach ${sessionId}`)
+  return createRequestNotices({ ...asking, where: `answer it in the console, or in a terminal: ${here}` })
 }
 
 async function lastEvents(

@@ -6,6 +6,7 @@ import {
   type EventOf,
   hasCode,
   isKnown,
+  type Me,
   ParleyError,
   PermissionMode,
   type SessionDetail,
@@ -22,11 +23,11 @@ import { existingConfigurationOf } from '../existing-data.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
-import { type Answerer, TerminalPerson } from '../terminal/person.ts'
-import { createPolicy } from '../terminal/policy.ts'
+import type { Answerer } from '../terminal/person.ts'
 import { Screen } from '../terminal/screen.ts'
 import { Transcript } from '../terminal/transcript.ts'
 import { watchSession } from '../watch-session.ts'
+import { createRunAnswerer, expectPolicy, policyOf } from './run-answerer.ts'
 
 export type RunOptions = Flags & {
   readonly cwd?: string
@@ -49,6 +50,8 @@ type Run = {
   readonly context: Context
   readonly options: RunOptions
   readonly screen: Screen
+  /** The token that this command uses, with what it may do. */
+  readonly me: Me
   readonly decided: Set<string>
 }
 
@@ -68,11 +71,13 @@ export async function run(
   const mode = modeOf(options.mode)
   policyOf(options, context)
   const prompt = await promptOf(given, context)
-  const begun = await begin(configuration, context, (client) =>
-    openSession(client, { agent, mode, options, context }),
-  )
+  const begun = await begin(configuration, context, async (client) => {
+    const me = await client.access.me()
+    expectPolicy(options, me)
+    return { me, session: await openSession(client, { agent, mode, options, context }) }
+  })
   await using server = begun.server
-  const { session } = begun
+  const { session, me } = begun.opened
   const { client } = server
   server.own(session.id)
   await server.useOtherNodes()
@@ -90,7 +95,7 @@ export async function run(
   })
   try {
     const decided = new Set<string>()
-    const run = { server, client, session, context, options, screen, decided }
+    const run = { server, client, session, context, options, screen, me, decided }
     const { end, isStarted } = await promptAndWatch(run, prompt, stopping)
     if (!isStarted && isNew) printKeptSession(session, context)
     else if (!options.json) printContinueHint(session, context)
@@ -109,15 +114,15 @@ export async function run(
  * Connects to a server and opens the session. The server may belong to another command and end with it; then the next
  * server, or an embedded one, is used.
  */
-async function begin(
+async function begin<Opened>(
   configuration: Configuration,
   context: Context,
-  open: (client: Client) => Promise<SessionState>,
-): Promise<{ server: Connected; session: SessionState }> {
+  open: (client: Client) => Promise<Opened>,
+): Promise<{ server: Connected; opened: Opened }> {
   for (let tries = 1; ; tries++) {
     const server = await connect(configuration, context)
     try {
-      return { server, session: await open(server.client) }
+      return { server, opened: await open(server.client) }
     } catch (thrown) {
       await server[Symbol.asyncDispose]()
       if (server.embedded || !hasCode(thrown, 'busy') || tries >= 3) throw thrown
@@ -304,56 +309,9 @@ function jsonShow({ context, options }: Run): (item: FeedItem) => void {
 }
 
 function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer {
-  const { client, session, context, screen, options } = run
-  const policy = policyOf(options, context)
-  const onEnd = () => stop('no answer was given; stopping the turn')
-  const style = context.output.errStyle
-  const person = context.output.canAsk
-    ? new TerminalPerson({ client, sessionId: session.id, screen, style, onEnd })
-    : undefined
-  if (policy === 'ask') return person ?? waitForOthers(run)
-  return createPolicy({
-    client,
-    sessionId: session.id,
-    decision: policy,
-    isFlag: options.onPermission !== undefined,
-    person,
-    onDecision: (requestId, line) => {
-      run.decided.add(requestId)
-      screen.say(`parley: ${line}`)
-    },
-    onQuestion: () =>
-      stop(
-        'the agent asks a question and nobody is there to answer it; stopping the turn. Run this command in a terminal, or send the prompt in the console',
-      ),
-    onError: (thrown) =>
-      stop(
-        `could not answer a permission request (${visible((thrown as Error).message)}); stopping the turn`,
-      ),
-  })
-}
-
-function waitForOthers({ screen, session, context }: Run): Answerer {
-  return {
-    requested: () =>
-      screen.say(
-        `parley: waiting for an answer from another client. To answer: ${context.commandLine(`attach ${session.id}`)}`,
-      ),
-    resolved: () => {},
-    reconnected: () => {},
-  }
-}
-
-const policies = ['ask', 'deny', 'allow'] as const
-
-function policyOf({ onPermission }: RunOptions, { output }: Context): (typeof policies)[number] {
-  if (onPermission === undefined) return output.canAsk ? 'ask' : 'deny'
-  const policy = policies.find((known) => known === onPermission)
-  if (policy) return policy
-  throw new ParleyError(
-    'validation_error',
-    `--on-permission takes ask, deny or allow, not "${onPermission}".`,
-  )
+  const { server, session, context, screen, options, me, decided } = run
+  const asked = { server, sessionId: session.id, context, screen, me, options }
+  return createRunAnswerer(asked, { stop, onDecision: (requestId) => decided.add(requestId) })
 }
 
 function modeOf(given: string | undefined): PermissionMode | undefined {

@@ -66,7 +66,7 @@ export class TerminalPerson implements Answerer {
   async #next(): Promise<void> {
     const { screen, style } = this.#options
     const requestId = this.#queue.shift()
-    if (requestId === undefined) return
+    if (requestId === undefined) return screen.invite()
     const controller = new AbortController()
     this.#current = { requestId, controller, sent: false }
     try {

@@ -1,6 +1,5 @@
 import type { Client } from '@parley/client'
 import { messageOf } from '@parley/protocol'
-import type { CommandLine } from '../../faces/http/command-line.ts'
 import type { Answerer } from './person.ts'
 import { permissionLines, questionLines } from './request-lines.ts'
 import type { Screen } from './screen.ts'
@@ -12,16 +11,17 @@ export type RequestNoticesOptions = {
   readonly sessionId: string
   readonly screen: Screen
   readonly style: Style
-  readonly commandLine: CommandLine
+  /** Where the requests can be answered. */
+  readonly where: string
 }
 
-/** Used without a terminal: shows open requests and where they can be answered. */
+/** Used if nobody can answer here: shows open requests and where they can be answered. */
 export function createRequestNotices({
   client,
   sessionId,
   screen,
   style,
-  commandLine,
+  where,
 }: RequestNoticesOptions): Answerer {
   async function show(requestId: string): Promise<void> {
     const query = { tail: 0 }
@@ -32,8 +32,7 @@ export function createRequestNotices({
       request.type === 'permission'
         ? permissionLines(request, cwd, style)
         : request.questions.flatMap((question) => questionLines(question, style))
-    const where = `  answer it in the console, or in a terminal: ${commandLine(`attach ${sessionId}`)}`
-    screen.say([...lines, style.dim(where)].join('\n'))
+    screen.say([...lines, style.dim(`  ${where}`)].join('\n'))
   }
 
   return {

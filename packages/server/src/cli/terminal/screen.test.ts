@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { createOutput } from './output.ts'
 import { Screen } from './screen.ts'
 
-function screenUnderTest() {
+function screenUnderTest({ invites = true } = {}) {
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin })
   const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
   const typed: string[] = []
@@ -20,6 +20,7 @@ function screenUnderTest() {
     onInterrupt: () => {},
     typing: { prompt: '> ', onLine: (line) => typed.push(line), onEnd: () => {} },
   })
+  if (invites) screen.invite()
   return {
     screen,
     typed,
@@ -39,7 +40,7 @@ describe('a screen with typing while the agent writes', () => {
     const { screen, type, drawn } = screenUnderTest()
     screen.print([{ to: 'out', text: 'The agent wri' }])
     await type('h')
-    expect(drawn()).toBe('The agent wri\n> h')
+    expect(drawn()).toMatch(/The agent wri\n> h$/)
     await type('i')
     drawn()
     screen.print([{ to: 'out', text: 'tes' }])
@@ -48,6 +49,15 @@ describe('a screen with typing while the agent writes', () => {
     expect(drawn()).toBe('tes on.\n> hi')
     screen.say('parley: a word')
     expect(drawn()).toBe('And \nparley: a word\n> hi')
+    screen.close()
+  })
+
+  it('shows no prompt before the first invitation', () => {
+    const { screen, drawn } = screenUnderTest({ invites: false })
+    screen.say('parley: a word')
+    expect(drawn()).toBe('parley: a word\n')
+    screen.invite()
+    expect(drawn()).toBe('> ')
     screen.close()
   })
 

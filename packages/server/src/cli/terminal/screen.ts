@@ -18,7 +18,7 @@ export type ScreenOptions = {
   readonly stderr: NodeJS.WriteStream
   readonly output: Output
   readonly onInterrupt: () => void
-  /** If set, a person can type between requests too. */
+  /** If set, a person can type between requests too. The prompt is shown from the call of `invite` on. */
   readonly typing?: { readonly prompt: string; onLine(line: string): void; onEnd(): void }
 }
 
@@ -31,6 +31,7 @@ export class Screen {
   readonly #options: ScreenOptions
   #lines: Interface | undefined
   #held: Piece[] | undefined
+  #isInviting = false
   #isPromptShown = false
   #isMidLine = false
   /** True if a row was the last output, and nothing was typed since. */
@@ -44,6 +45,12 @@ export class Screen {
   constructor(options: ScreenOptions) {
     this.#options = options
     if (options.typing) this.#open()
+  }
+
+  /** Shows the prompt for typing, now and after all output. */
+  invite(): void {
+    this.#isInviting = true
+    this.#showPrompt()
   }
 
   /** Prints output of the session. It is held back while a request is shown. */
@@ -209,7 +216,7 @@ export class Screen {
 
   /** Shows the prompt and the typed text of the open request, or of the prompt line if no request is open. */
   #showPrompt(): void {
-    const isOpen = this.#held ? this.#waiting : this.#options.typing
+    const isOpen = this.#held ? this.#waiting : this.#options.typing && this.#isInviting
     if (!this.#lines || !isOpen || this.#isMidLine || this.#isPromptShown) return
     this.#lines.prompt(true)
     this.#isPromptShown = true

@@ -17,11 +17,11 @@ import type { Logger } from 'pino'
 import {
   actorOf,
   type Caller,
+  expectNoLimits,
   expectReach,
   expectScopes,
   hostActingFor,
   hostFor,
-  outsideLimits,
 } from '../../access/index.ts'
 import type { Targets } from '../../alerts/targets.ts'
 import type { Host } from '../../core/index.ts'
@@ -193,7 +193,7 @@ function hostOf(context: RequestContext, route: Route, host: Host): Host {
   if (caller.kind === 'node') return hostActingFor(host, passedActor(context.env.incoming))
   const { principal } = caller
   expectScopes(principal, scopesOfRoute(route))
-  if (route.limits === 'refused' && principal.limits) throw outsideLimits(route.path)
+  if (route.limits === 'refused') expectNoLimits(principal)
   return hostFor(host, principal, viaOf(route))
 }
 

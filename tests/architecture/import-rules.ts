@@ -15,6 +15,7 @@ const sockets = `${server}/faces/sockets.ts`
 const otherNodes = `${server}/faces/other-nodes.ts`
 const agentHelpers = `${server}/adapters/*`
 const agentList = `${server}/adapters/index.ts`
+const agentInstaller = `${server}/agent-installer.ts`
 
 const face = (name: string, mayImport: string[], packages: string[]): Rule => ({
   folder: `${server}/faces/${name}`,
@@ -55,7 +56,7 @@ export const serverRules: readonly Rule[] = [
   },
   face(
     'acp',
-    [core],
+    [core, access],
     ['@agentclientprotocol/sdk', '@parley/protocol/diff', 'node:fs', 'node:path', 'node:url', 'zod'],
   ),
   face(
@@ -97,7 +98,7 @@ export const serverRules: readonly Rule[] = [
       'ws',
     ],
   ),
-  face('ipc', [core, `${server}/transcripts`], ['zod']),
+  face('ipc', [core, access, `${server}/transcripts`], ['zod']),
   face('language-model', [core, agentPort, `${server}/transcripts`], []),
   face('terminal', [sockets, `${server}/workspace`], ['pino', 'ws']),
   face('websocket', [core, access, sockets], ['node:crypto', 'node:stream', 'pino', 'ws']),
@@ -195,6 +196,7 @@ export const serverRules: readonly Rule[] = [
       agentPort,
       agentList,
       agentHelpers,
+      agentInstaller,
       `${server}/adapters/scripted/transcript.ts`,
       `${server}/alerts`,
       `${server}/nodes`,
@@ -282,6 +284,10 @@ export const serverRules: readonly Rule[] = [
     folder: `${server}/embed.ts`,
     mayImport: [
       core,
+      sessionStorePort,
+      alertStorePort,
+      `${server}/alerts/index.ts`,
+      `${server}/embedded-features.ts`,
       `${server}/faces/chat/index.ts`,
       `${server}/faces/http/http-face.ts`,
       `${server}/faces/http/public-address.ts`,
@@ -291,6 +297,27 @@ export const serverRules: readonly Rule[] = [
     ],
     packages: ['@parley/protocol', 'node:http', 'node:stream', 'node:url', 'pino'],
     instead: 'embed mounts faces on a host that it is given. The embedding program does the rest.',
+  },
+  {
+    folder: `${server}/embedded-features.ts`,
+    mayImport: [
+      core,
+      sessionStorePort,
+      alertStorePort,
+      sockets,
+      `${server}/alerts/index.ts`,
+      `${server}/faces/http/authentication.ts`,
+      `${server}/faces/terminal/index.ts`,
+      `${server}/workspace/terminals.ts`,
+    ],
+    packages: ['@parley/protocol', 'pino'],
+    instead: 'this file has what an embedding program can add to the faces of embed.ts.',
+  },
+  {
+    folder: agentInstaller,
+    mayImport: [core, agentPort, agentHelpers],
+    packages: [],
+    instead: 'this file installs the agents that it is given, and uses no other part of the server.',
   },
   {
     folder: `${server}/create-host.ts`,
@@ -327,6 +354,8 @@ export const serverRules: readonly Rule[] = [
       accessStorePort,
       agentList,
       agentHelpers,
+      agentInstaller,
+      alertStorePort,
       `${server}/adapters/acp/index.ts`,
       `${server}/create-host.ts`,
       `${server}/stores`,

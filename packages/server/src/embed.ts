@@ -3,7 +3,11 @@ import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { ParleyError } from '@parley/protocol'
 import { pino } from 'pino'
+import type { AlertSettings } from './alerts/index.ts'
+import type { AlertStore } from './core/alert-store.ts'
 import type { Host } from './core/index.ts'
+import type { SessionStore } from './core/session-store.ts'
+import { embedAlerts, embedTerminals } from './embedded-features.ts'
 import { type ChatDefaults, createChatFace } from './faces/chat/index.ts'
 import { createHttpFace, type FaceSettings } from './faces/http/http-face.ts'
 import { pathUnder } from './faces/http/public-address.ts'
@@ -31,6 +35,16 @@ export type EmbedOptions = Pick<
    */
   readonly console?: boolean
   readonly logger?: FaceSettings['logger']
+  /**
+   * Shells in the folders of sessions, for callers with the scope `terminal`. They get this environment, without
+   * variables of Parley. Without it, there are no terminals.
+   */
+  readonly terminals?: { readonly env: Readonly<Record<string, string | undefined>> }
+  /**
+   * Alerts to browsers, webhooks and ntfy topics. `store` is the store of the host, and keeps the targets. Without it,
+   * there are no alerts.
+   */
+  readonly alerts?: AlertSettings & { readonly store: SessionStore & AlertStore }
   /** Defaults for the settings that the page of a new chat does not send. */
   readonly chat?: ChatDefaults
   /** The telemetry that was passed to the host, for /metrics. */
@@ -48,8 +62,8 @@ export type Embedded = {
    * console.
    */
   link(): string
-  /** Ends all streams and WebSockets. The caller closes the host afterwards. */
-  close(): void
+  /** Ends all streams, WebSockets and terminals. The caller closes the host when this has resolved. */
+  close(): Promise<void>
 }
 
 /** The built console is inside the package. The path is the same for the published program and for its sources. */
@@ -57,12 +71,16 @@ const builtConsole = fileURLToPath(new URL('../dist/console', import.meta.url))
 
 /** Embeds Parley in an existing server, which listens and passes its requests on. */
 export function createEmbedded(options: EmbedOptions): Embedded {
-  const { host, url, logger = pino({ level: 'silent' }), chat: defaults, telemetry, ...rest } = options
-  const { console: hasConsole = false, access } = options
+  const { host, url, logger = pino({ level: 'silent' }), chat: defaults, telemetry, ...given } = options
+  const { console: hasConsole = false, terminals: shells, alerts: alerting, ...rest } = given
+  const { access } = rest
   if (hasConsole && !access) throw noAccess()
   const base = options.base?.replace(/\/+$/, '') ?? ''
   const publicUrl = () => `${(typeof url === 'string' ? url : url()).replace(/\/+$/, '')}${base}`
-  const websocket = createWebSocketFace({ host, logger, version })
+  const parts = { host, logger, url: publicUrl, authentication: () => face.authentication }
+  const terminals = shells && embedTerminals(shells.env, parts)
+  const alerts = alerting && embedAlerts(alerting, parts)
+  const websocket = createWebSocketFace({ host, logger, version, ...alerts?.presence })
   const chat = createChatFace({ logger, ...(defaults && { defaults }) })
   const face = createHttpFace({
     ...rest,
@@ -78,38 +96,30 @@ export function createEmbedded(options: EmbedOptions): Embedded {
     }),
     bound: () => boundAt(typeof url === 'string' ? url : url()),
     websocket: (upgrade) => websocket.accept(upgrade),
+    ...terminals?.served,
+    ...alerts?.served,
   })
+  if (access) face.authentication.devices().onAdded(websocket.announce)
 
-  let isPublished = !hasConsole
-  /** Passes the URL to the console, once it is known. */
+  let isPublished = false
+  /** Passes the URL to the console and to the alerts, once it is known. */
   function publish(): void {
     if (isPublished) return
-    face.address.set(publicUrl())
+    if (hasConsole) face.address.set(publicUrl())
     isPublished = true
+    alerts?.start()
   }
   if (typeof url === 'string') publish()
 
-  /**
-   * Removes `base` from the URL of a request; false if the URL is not under `base`. Express removes the path of
-   * `app.use` from `url` and keeps the whole URL in `originalUrl`.
-   */
-  function stripBase(request: IncomingMessage & { originalUrl?: string }): boolean {
-    const paths = base === '' ? [request.url] : [request.originalUrl, request.url]
-    const rest = paths.map((path) => pathUnder(base, path)).find((path) => path !== undefined)
-    if (rest === undefined) return false
-    request.url = rest
-    return true
-  }
-
   return {
     answer(incoming, outgoing) {
-      if (!stripBase(incoming)) return false
+      if (!stripBase(base, incoming)) return false
       publish()
       face.answer(incoming, outgoing)
       return true
     },
     upgrade(request, socket, head) {
-      if (!stripBase(request)) return false
+      if (!stripBase(base, request)) return false
       publish()
       face.upgrade(request, socket, head)
       return true
@@ -119,12 +129,26 @@ export function createEmbedded(options: EmbedOptions): Embedded {
       publish()
       return face.link()
     },
-    close() {
+    async close() {
+      terminals?.close()
       websocket.close()
       chat.close()
       face.close()
+      await alerts?.close()
     },
   }
+}
+
+/**
+ * Removes `base` from the URL of a request; false if the URL is not under `base`. Express removes the path of
+ * `app.use` from `url` and keeps the whole URL in `originalUrl`.
+ */
+function stripBase(base: string, request: IncomingMessage & { originalUrl?: string }): boolean {
+  const paths = base === '' ? [request.url] : [request.originalUrl, request.url]
+  const rest = paths.map((path) => pathUnder(base, path)).find((path) => path !== undefined)
+  if (rest === undefined) return false
+  request.url = rest
+  return true
 }
 
 function noAccess(): ParleyError {

@@ -3,6 +3,7 @@ export type { Principal } from './access/index.ts'
 export { type AcpAdapterOptions, type AcpAgent, createAcpAdapter } from './adapters/acp/index.ts'
 export { type BuiltInAdapterOptions, builtInAdapters } from './adapters/index.ts'
 export { createOutputQueue, type OutputQueue } from './adapters/output-queue.ts'
+export { type AgentInstallerOptions, createAgentInstaller } from './agent-installer.ts'
 export type { AccessKind, AccessRecord, AccessStore } from './core/access-store.ts'
 export type {
   AgentAdapter,
@@ -22,6 +23,7 @@ export type {
   QuestionAnswer,
   QuestionAsk,
 } from './core/agent-adapter.ts'
+export type { AlertStore } from './core/alert-store.ts'
 export type {
   AgentInstaller,
   Clock,

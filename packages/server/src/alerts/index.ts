@@ -10,6 +10,8 @@ export type { AlertSettings } from './alerts-options.ts'
 export type Alerts = {
   /** Observes the events that the host records. It does nothing while there is no target. */
   readonly observer: HostObserver
+  /** Searches the log of a session, for a host that was created without the observer. */
+  search(sessionId: string): void
   /** Starts sending alerts, if there are targets. Call it once, when sessions can be opened. */
   start(): Promise<void>
   targets(): Promise<Targets>
@@ -61,6 +63,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   })
 
   return {
+    search: (sessionId) => dispatcher?.search(sessionId),
     observer: {
       opened: ({ id }) => dispatcher?.search(id),
       recorded(events, { id }) {

@@ -29,6 +29,8 @@ export type Access = {
    * buffers.
    */
   feed(sessionId: string, from: FeedFrom): AsyncIterable<AccessItem>
+  /** Aborts when the editor may no longer use the sessions. The face is then closed. */
+  readonly over?: AbortSignal
 }
 
 export type FeedFrom = { readonly after: number; readonly epoch: string; readonly signal: AbortSignal }

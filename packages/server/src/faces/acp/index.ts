@@ -46,6 +46,9 @@ export function createAcpFace(stream: Stream, options: AcpFaceOptions): AcpFace 
   addSettings(parts)
   app.onNotification('session/cancel', ({ params }) => sessions.get(params.sessionId).cancel())
   const connection = app.connect(stream)
+  const { over } = options.access
+  if (over?.aborted) connection.close()
+  over?.addEventListener('abort', () => connection.close(), { once: true })
   return {
     closed: connection.closed.then(() => sessions.leave()),
     close: () => connection.close(),

@@ -1,4 +1,5 @@
 import { errorInfoOf, ParleyError, type PromptPart } from '@parley/protocol'
+import { embeddedHost, type Principal } from '../../access/index.ts'
 import {
   type AgentCalls,
   type AgentChannel,
@@ -33,6 +34,11 @@ export type IpcFaceOptions = Omit<TasksOptions, 'problem'> & {
   readonly removeHandler?: (channel: string) => unknown
   /** Whether the sender of a call may use the face. By default, every page that can reach the channels may. */
   readonly accepts?: (event: unknown) => boolean
+  /**
+   * Whom the page acts for. The page may do only what the scopes and limits of the principal permit, and the log names
+   * the person. When the access ends, messages stop and calls are refused. Without it, the page acts for the owner.
+   */
+  readonly principal?: Principal
   readonly problem?: TasksOptions['problem']
 }
 
@@ -48,13 +54,19 @@ export type IpcFace = {
  */
 export function createIpcFace(options: IpcFaceOptions): IpcFace {
   const { handle, accepts = () => true, problem = () => undefined } = options
-  const tasks = new Tasks({ ...options, problem })
+  const { principal } = options
+  const { host, over } = principal
+    ? embeddedHost(options.host, principal, 'ipc')
+    : { host: options.host, over: undefined }
+  const tasks = new Tasks({ ...options, host, problem })
+  over?.addEventListener('abort', () => tasks.leaveAll(), { once: true })
   const answers = answersOf(tasks)
 
   async function answer<Channel extends AgentChannel>(channel: Channel, event: unknown, args: unknown[]) {
     let taskId: string | undefined
     try {
       if (!accepts(event)) throw new ParleyError('forbidden', 'This page may not use the agents.')
+      if (over?.aborted) throw new ParleyError('unauthorized', 'The access of this page has ended.')
       const call = checkCall(channel, args)
       taskId = call[0]
       const value = await tasks.inOrder(taskId, async () => answers[channel](call))

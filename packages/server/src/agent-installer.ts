@@ -1,7 +1,7 @@
-import type { Environment } from '../adapters/environment.ts'
-import { installedVersion } from '../adapters/find-program.ts'
-import type { AgentAdapter } from '../core/agent-adapter.ts'
-import type { AgentInstaller } from '../core/index.ts'
+import type { Environment } from './adapters/environment.ts'
+import { installedVersion } from './adapters/find-program.ts'
+import type { AgentAdapter } from './core/agent-adapter.ts'
+import type { AgentInstaller } from './core/index.ts'
 
 export type AgentInstallerOptions = {
   readonly adapters: readonly AgentAdapter[]
@@ -20,7 +20,7 @@ export function createAgentInstaller({ adapters, folder, env }: AgentInstallerOp
     async install(agent, progress, signal) {
       const install = packageOf(agent)
       if (!install) return
-      const { installAgent } = await import('../adapters/install.ts')
+      const { installAgent } = await import('./adapters/install.ts')
       await installAgent({
         ...install,
         agentsFolder: folder,
@@ -31,7 +31,7 @@ export function createAgentInstaller({ adapters, folder, env }: AgentInstallerOp
       })
     },
     async remove(agent) {
-      const { removeAgent } = await import('../adapters/install.ts')
+      const { removeAgent } = await import('./adapters/install.ts')
       return removeAgent(folder, agent)
     },
   }

@@ -27,6 +27,7 @@ import { opening } from './opening.ts'
 import { pairing } from './pairing.ts'
 import { replay } from './replay.ts'
 import { seals } from './seals.ts'
+import { search } from './search.ts'
 import { start } from './start.ts'
 import { storedBytes } from './stored-bytes.ts'
 import { telemetry } from './telemetry.ts'
@@ -41,6 +42,7 @@ const figures: readonly Figure[] = [
   seals,
   replay,
   backup,
+  search,
   opening,
   fold,
   storedBytes,

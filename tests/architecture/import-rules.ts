@@ -9,6 +9,7 @@ const ownershipPort = `${server}/core/session-ownership.ts`
 const settingsPort = `${server}/core/shared-settings.ts`
 const accessStorePort = `${server}/core/access-store.ts`
 const alertStorePort = `${server}/core/alert-store.ts`
+const searchIndexPort = `${server}/core/search-index.ts`
 const ledgerStorePort = `${server}/core/ledger-store.ts`
 const access = `${server}/access/index.ts`
 const sockets = `${server}/faces/sockets.ts`
@@ -48,10 +49,19 @@ export const serverRules: readonly Rule[] = [
       accessStorePort,
       alertStorePort,
       ledgerStorePort,
+      searchIndexPort,
       ownershipPort,
       settingsPort,
     ],
-    packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers', 'postgres'],
+    packages: [
+      '@parley/protocol',
+      'node:fs',
+      'node:path',
+      'node:sqlite',
+      'node:timers',
+      'node:worker_threads',
+      'postgres',
+    ],
     instead: 'a store uses its ports and the protocol. A decision belongs in core.',
   },
   face(
@@ -115,6 +125,12 @@ export const serverRules: readonly Rule[] = [
     packages: ['@parley/protocol', 'node:crypto', 'node:dns', 'node:http', 'node:https', 'node:net', 'zod'],
     instead:
       'alerts read logs through the ports of the store, and send requests. Routes and frames belong in a face.',
+  },
+  {
+    folder: `${server}/search`,
+    mayImport: [core, sessionStorePort, searchIndexPort],
+    packages: ['@parley/protocol'],
+    instead: 'search reads logs and writes words through the ports of the stores. Routes belong in a face.',
   },
   {
     folder: `${server}/proof`,
@@ -250,6 +266,7 @@ export const serverRules: readonly Rule[] = [
       accessStorePort,
       alertStorePort,
       ledgerStorePort,
+      searchIndexPort,
       agentList,
       agentHelpers,
       `${server}/adapters/scripted`,
@@ -323,6 +340,8 @@ export const serverRules: readonly Rule[] = [
     folder: `${server}/create-host.ts`,
     mayImport: [
       core,
+      searchIndexPort,
+      `${server}/search/index.ts`,
       `${server}/system-clock.ts`,
       `${server}/telemetry/index.ts`,
       `${server}/tools/temporary-folders.ts`,

@@ -9,6 +9,7 @@ import { operationRoutes } from './operation-routes.ts'
 import { peopleRoutes } from './people-routes.ts'
 import { permissionRoutes } from './permission-routes.ts'
 import { bySession, NoContent, type Route, type RouteDefinition } from './route.ts'
+import { searchRoutes } from './search-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 
@@ -44,6 +45,7 @@ const definitions = {
   ...agentRoutes,
   ...alertRoutes,
   ...sessionRoutes,
+  ...searchRoutes,
   ...chatRoutes,
   ...workspaceRoutes,
   ...permissionRoutes,

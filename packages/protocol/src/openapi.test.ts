@@ -112,6 +112,7 @@ describe('the OpenAPI document', () => {
     expect(needed).toEqual([
       'removeAgentKey variable',
       'previewRewind promptId',
+      'search q',
       'findFilesIn cwd',
       'getPatch path',
       'distrustFolder folder',

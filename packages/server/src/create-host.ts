@@ -1,4 +1,6 @@
 import { bothObservers, createCoreHost, type Host, type HostOptions } from './core/index.ts'
+import type { SearchIndex } from './core/search-index.ts'
+import { createTextSearch, type TextSearch } from './search/index.ts'
 import { systemClock, systemIds } from './system-clock.ts'
 import { createTelemetry, type Telemetry } from './telemetry/index.ts'
 import { createTemporaryFolders } from './tools/temporary-folders.ts'
@@ -7,20 +9,44 @@ import { checkFolder } from './workspace/folder.ts'
 
 type Defaults = 'checkFolder' | 'clock' | 'freeBytes' | 'ids' | 'temporaryFolders'
 
-export type CreateHostOptions = Omit<HostOptions, Defaults> &
+export type CreateHostOptions = Omit<HostOptions, Defaults | 'search'> &
   Partial<Pick<HostOptions, Defaults>> & {
     /** Reports events and metrics of the host; see docs/telemetry.md. By default nothing is sent. */
     readonly telemetry?: Telemetry
+    /** Opens the index with which the text of sessions is searched. Without it, nobody can search. */
+    readonly searchIndex?: () => Promise<SearchIndex>
   }
 
 /** Creates a host on the given adapters and store. */
-export async function createHost({ telemetry: given, ...options }: CreateHostOptions): Promise<Host> {
+export async function createHost(given: CreateHostOptions): Promise<Host> {
+  const { telemetry: givenTelemetry, searchIndex: openIndex, ...options } = given
   const problem = (error: unknown) => options.problem?.({ error, doing: 'notify a subscriber of telemetry' })
-  const telemetry = given ?? createTelemetry({ problem })
+  const telemetry = givenTelemetry ?? createTelemetry({ problem })
   await telemetry.begin({ agents: options.adapters, version })
-  const observer = options.observer ? bothObservers(telemetry.observer, options.observer) : telemetry.observer
   const temporaryFolders = createTemporaryFolders()
   const freeBytes = () => process.availableMemory()
   const defaults = { checkFolder, clock: systemClock, ids: systemIds, temporaryFolders, freeBytes }
-  return telemetry.watch(await createCoreHost({ ...defaults, ...options, observer }))
+  const search = openIndex && textSearch(options, openIndex)
+  const observers = [telemetry.observer, search?.observer, options.observer].filter(
+    (one) => one !== undefined,
+  )
+  const host = await createCoreHost({
+    ...defaults,
+    ...options,
+    ...(search && { search: search.search }),
+    observer: observers.reduce(bothObservers),
+  })
+  search?.start(host)
+  const close = async () => {
+    await host.close()
+    await search?.close()
+  }
+  return telemetry.watch({ ...host, close })
+}
+
+function textSearch(
+  { store, clock = systemClock, problem }: CreateHostOptions,
+  openIndex: () => Promise<SearchIndex>,
+): TextSearch {
+  return createTextSearch({ store, openIndex, clock, problem: (error, doing) => problem?.({ error, doing }) })
 }

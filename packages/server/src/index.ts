@@ -40,8 +40,10 @@ export type {
   HostToolContext,
   Ids,
   Limits,
+  SearchQuery,
   SessionChange,
 } from './core/index.ts'
+export type { SearchIndex } from './core/search-index.ts'
 export type {
   AppendBatch,
   CreateBatch,
@@ -55,7 +57,9 @@ export type {
 } from './core/session-store.ts'
 export { type CreateHostOptions, createHost } from './create-host.ts'
 export { createMemoryStore } from './stores/memory.ts'
+export { createMemorySearch } from './stores/memory-search.ts'
 export { openSqliteStore } from './stores/sqlite.ts'
+export { createSqliteSearch } from './stores/sqlite-search.ts'
 export {
   type CommandMessage,
   channelNames,

@@ -7,12 +7,14 @@ import {
   type NewSession,
   ParleyError,
   type Scope,
+  type SearchHit,
+  type SearchPage,
   type SessionSummary,
   scopesOfCommand,
   scopesOfCreation,
   type Via,
 } from '@parley/protocol'
-import { createFeedLoops, type Host, type SessionChange } from '../core/index.ts'
+import { createFeedLoops, type Host, type SearchQuery, type SessionChange } from '../core/index.ts'
 import { expectSigned } from './answer-signature.ts'
 import {
   actorOf,
@@ -113,6 +115,9 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
   return {
     list: needing(['read'], async (query: Parameters<Host['list']>[0]) =>
       limits ? listWithin(host, query, isVisible) : host.list(query),
+    ),
+    search: needing(['read'], async (query: SearchQuery) =>
+      limits ? searchWithin(host, query, isVisible) : host.search(query),
     ),
     waiting: needing(['read'], async () =>
       (await host.waiting()).filter(({ session }) => isVisible(session)),
@@ -250,6 +255,23 @@ async function listWithin(
     if (cursor === undefined || sessions.length >= query.limit) break
   }
   return { sessions, ...defined({ cursor }) }
+}
+
+/** A page of hits in visible sessions. It may be shorter than asked for although there are more. */
+async function searchWithin(
+  host: Host,
+  query: SearchQuery,
+  isVisible: (session: SessionSummary) => boolean,
+): Promise<SearchPage> {
+  const hits: SearchHit[] = []
+  let { cursor } = query
+  for (let pages = 1; ; pages++) {
+    const found = await host.search({ ...query, ...defined({ cursor }) })
+    hits.push(...found.hits.filter(({ session }) => isVisible(session)))
+    cursor = found.cursor
+    if (cursor === undefined || hits.length > 0 || pages === pagesAtOnce)
+      return { hits, ...defined({ cursor }) }
+  }
 }
 
 /**

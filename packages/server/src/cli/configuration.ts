@@ -170,6 +170,11 @@ export function databaseFile(dataDir: string): string {
   return join(dataDir, 'parley.sqlite')
 }
 
+/** The index of the search. It is built again if it is deleted. */
+export function searchFile(dataDir: string): string {
+  return join(dataDir, 'search.sqlite')
+}
+
 /** The path of the file with the database URL of a node, without the password. */
 export function nodeFile(dataDir: string): string {
   return join(dataDir, 'node')

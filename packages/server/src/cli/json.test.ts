@@ -82,6 +82,7 @@ it('with --json, every command prints JSON and nothing else to stdout', async ()
     (await client.call('getSession', { params: { id }, query: {} })).requests.length > 0
   await vi.waitUntil(isAsking, 30_000)
   await print('pair')
+  await print('search', ['show', 'a', 'permission'])
   for (const path of ['show', 'cancel', 'resume', 'archive', 'unarchive', 'pin', 'unpin', 'fork', 'release'])
     await print(path, [id])
   await print('audit head')

@@ -40,6 +40,7 @@ export type OpenedStore = {
   /** Absent if only this process can write to the store. */
   readonly ownership?: HostOptions['ownership']
   readonly leftovers?: HostOptions['leftovers']
+  readonly searchIndex: PostgresNode['searchIndex']
   readonly node?: OpenedNode
 }
 
@@ -65,7 +66,7 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
   if (nodeUrl === undefined && isUnspecified(hostname)) throw noNodeUrl(hostname)
   const folder = openSqliteStore({ file: databaseFile(dataDir) })
   try {
-    const { store, ownership } = await openDatabase(folder, options)
+    const { store, ownership, searchIndex } = await openDatabase(folder, options)
     const metrics = createNodeMetrics()
     const log = new NodeLog(logger)
     // This listener is registered before the host exists, so that lost sessions are logged before the host drops them.
@@ -93,6 +94,7 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
         close,
       },
       ownership,
+      searchIndex,
       leftovers: agentLeftovers,
       node: {
         ...nodes,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { ParleyError } from '@parley/protocol'
 import { openSqliteStore } from '../stores/sqlite.ts'
-import { databaseFile, nodeFile } from './configuration.ts'
+import { databaseFile, nodeFile, searchFile } from './configuration.ts'
 import type { OpenedStore, StoreOptions } from './open-node.ts'
 
 /**
@@ -12,12 +12,17 @@ export async function openStore({ databaseUrl, ...options }: StoreOptions): Prom
   if (databaseUrl === undefined) {
     const store = openSqliteStore({ file: databaseFile(options.dataDir) })
     const refusal = folderOfNode(nodeFile(options.dataDir))
-    if (!refusal) return { store }
+    if (!refusal) return { store, searchIndex: () => openSearch(searchFile(options.dataDir)) }
     await store.close()
     throw refusal
   }
   const { openNode } = await import('./open-node.ts')
   return openNode({ ...options, databaseUrl })
+}
+
+async function openSearch(file: string) {
+  const { createSqliteSearch } = await import('../stores/sqlite-search.ts')
+  return createSqliteSearch(file)
 }
 
 /**

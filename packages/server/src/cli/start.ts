@@ -261,7 +261,7 @@ type HostParts = {
 }
 
 async function hostOn(
-  { store, ownership, leftovers, node }: OpenedStore,
+  { store, ownership, leftovers, searchIndex, node }: OpenedStore,
   { options, workspace, telemetry, alerts }: HostParts,
 ): Promise<Host> {
   const { dataDir, logger, limits, recover } = options
@@ -269,6 +269,7 @@ async function hostOn(
   return createHost({
     adapters,
     store,
+    searchIndex,
     ...defined({ ownership, leftovers, shared: store.shared }),
     ...(node && { ownerFeed: node.ownerFeed }),
     telemetry,

@@ -10,6 +10,7 @@ import type { Limits } from './limits.ts'
 import type { OwnerFeed } from './owner-feed.ts'
 import type { Sealer } from './seal-chain.ts'
 import type { SessionOwnership } from './session-ownership.ts'
+import type { SessionSearch } from './session-search.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SharedSettings } from './shared-settings.ts'
 
@@ -50,6 +51,8 @@ export type HostOptions = {
   readonly agentKeeper?: AgentKeeper
   /** When sessions are recovered after a restart. With `on-use`, each session waits for a command. */
   readonly recover?: 'at-start' | 'on-use'
+  /** Searches the text of all sessions. Without it, nobody can search. */
+  readonly search?: SessionSearch['search']
   /** Called with everything that this host records; for telemetry. */
   readonly observer?: HostObserver
   /** Called with errors that cannot be reported to a caller. */

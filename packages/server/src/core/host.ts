@@ -1,3 +1,4 @@
+import { ParleyError } from '@parley/protocol'
 import { type AgentList, createAgentList } from './agent-list.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { createSessionCreation, type SessionCreation } from './create-session.ts'
@@ -18,6 +19,7 @@ import type { Rules } from './rule-book.ts'
 import type { Sealer } from './seal-chain.ts'
 import { createSessionNews, type SessionNews } from './session-news.ts'
 import { createSoleOwnership } from './session-ownership.ts'
+import type { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import { createSessionTools } from './session-tools.ts'
 import { createSpareAgents } from './spare-agents.ts'
@@ -33,6 +35,7 @@ export type Host = AgentList &
   HostSessions &
   FeedLoops &
   LedgerMethods &
+  SessionSearch &
   Pick<SessionNews, 'onSessionChanged'> & {
     /** Recovers sessions that have work left and whose owner is gone. Returns their number. */
     adopt(): Promise<number>
@@ -101,6 +104,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...createSessionCreation({ services, sessions, adapterFor, trust: trust.methods, folders: options }),
     ...hostSessions,
     ...ledger.methods,
+    search: options.search ?? noSearch,
     ...createFeedLoops(hostSessions.follow),
     onSessionChanged: news.onSessionChanged,
     adopt: () => sessions.recoverAll(),
@@ -120,6 +124,10 @@ function sealing(
     return sealer.sign(text)
   }
   return { ledger, sealer: { ...sealer, sign } }
+}
+
+async function noSearch(): Promise<never> {
+  throw new ParleyError('not_supported', 'This server has no search index.')
 }
 
 async function closeHost(

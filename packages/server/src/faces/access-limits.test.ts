@@ -99,6 +99,22 @@ const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> 
     expect(all).not.toContain(outside)
     expect((await ask('/api/sessions?agent=other')).body.sessions).toEqual([])
   },
+  async search(ask) {
+    const found = async (ask: Ask) => {
+      const { hits } = (await ask('/api/search?q=okapi&limit=100')).body as {
+        hits: { session: { id: string } }[]
+      }
+      return hits.map(({ session }) => session.id)
+    }
+    const text = JSON.stringify([{ type: 'text', text: 'an okapi' }])
+    for (const session of [inside, outside])
+      await server.parley.host.command(session, { type: 'prompt.submit', commandId: newId('cmd'), text })
+    const askAsOwner: Ask = (path) => server.ask(path, {}, machineToken)
+    await expect.poll(() => found(askAsOwner)).toEqual(expect.arrayContaining([inside, outside]))
+    const seen = await found(ask)
+    expect(seen).toContain(inside)
+    expect(seen).not.toContain(outside)
+  },
   async listPermissions(ask) {
     for (const session of [inside, outside]) {
       const command = { type: 'prompt.submit', commandId: newId('cmd'), text: waits } as const

@@ -19,6 +19,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   getSessionNode: 'any',
 
   listSessions: 'any',
+  search: 'any',
   getSession: 'any',
   events: 'any',
   exportSession: 'any',

@@ -79,6 +79,23 @@ waiting (a turn waits for your answer); parked (a turn waits for your answer, an
 On a terminal, ids are shortened to a unique prefix.`,
     )
     .action(run(async () => (await import('../commands/sessions.ts')).sessions))
+  add(
+    'search',
+    'search the text of all sessions',
+    'parley search migration table',
+    'parley search "retry policy" --in prompt,answer',
+  )
+    .argument(
+      '<words...>',
+      'the words; an event must contain all of them, and the last one may be incomplete',
+    )
+    .option('--in <kinds>', 'prompt, answer, call or output; several separated by commas (default: all)')
+    .option('--agent <agent>', 'only sessions of this agent')
+    .option('--session <session>', 'only this session: its id, a prefix of the id, or "last"')
+    .option('--folder <folder>', 'only sessions in this folder or below it')
+    .option('--limit <number>', 'the maximum number of hits (default: 20)')
+    .option('--json', 'one hit per line, as JSON')
+    .action(run(async () => (await import('../commands/search.ts')).search))
   add('show', 'show the state and the last blocks of a session', 'parley show last')
     .argument(...sessionArgument)
     .option('--tail <blocks>', 'how many blocks (default: 50)')

@@ -2,6 +2,7 @@ import { ParleyError } from '@parley/protocol'
 import type { AccessStore } from '../../core/access-store.ts'
 import type { AlertStore } from '../../core/alert-store.ts'
 import type { LedgerStore } from '../../core/ledger-store.ts'
+import type { SearchIndex } from '../../core/search-index.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import type { SharedSettings } from '../../core/shared-settings.ts'
 import { createPostgresAlerts } from './alerts.ts'
@@ -23,6 +24,7 @@ export type PostgresNode = {
   readonly store: PostgresStore
   readonly ownership: PostgresOwnership
   readonly shared: SharedSettings
+  readonly searchIndex: () => Promise<SearchIndex>
 }
 
 /** Keeps sessions in a PostgreSQL database. Rejects with a ParleyError if the database cannot be opened. */
@@ -67,7 +69,8 @@ export async function openPostgresNode(
         throw thrown
       })
     const shared = ownership.settings
-    return { store: { ...store, shared, close }, ownership, shared }
+    const searchIndex = async () => (await import('./search.ts')).createPostgresSearch(database)
+    return { store: { ...store, shared, close }, ownership, shared, searchIndex }
   } catch (thrown) {
     await database.close()
     throw thrown

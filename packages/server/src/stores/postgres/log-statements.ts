@@ -66,8 +66,13 @@ export function appendStatement(hasState: boolean, isPlain: boolean): string {
 export const lockSession = 'SELECT 1 FROM sessions WHERE id = $1 FOR UPDATE'
 
 /**
+<<<<<<< HEAD
  * Replaces the body of one event and the state, begins an epoch, and removes data that contains or reveals the text:
  * unsent alerts, and the hashes of commands. Only the sender of a command is kept.
+=======
+ * Replaces the body of one event and the state, begins an epoch, and removes what contains or reveals the text: unsent
+ * alerts, indexed words, and the hashes of commands. Only the sender of a command is kept.
+>>>>>>> f7a8dfa2 (feat(search): search the text of all sessions)
  */
 export const redactStatement = `
   WITH ok AS (UPDATE sessions SET epoch = $5, (${stateColumns}) = ROW (${stateParameters(6)})
@@ -75,6 +80,8 @@ export const redactStatement = `
   e AS (UPDATE events SET body = $4 FROM ok WHERE session_key = ok.key AND seq = $3),
   r AS (UPDATE receipts SET hash = substr(hash, strpos(hash || ' ', ' ')) FROM ok WHERE session_key = ok.key),
   d AS (DELETE FROM alert_deliveries USING ok WHERE session = $1 AND done_at IS NULL),
+  s AS (DELETE FROM search_cursors USING ok WHERE session = $1 RETURNING search_cursors.key),
+  w AS (DELETE FROM search_entries USING s WHERE session_key = s.key),
   l AS (INSERT INTO ledger_queue (draft)
     SELECT t.draft FROM ok, unnest($${6 + stateColumnCount}::text[]) AS t(draft))
   SELECT key FROM ok`

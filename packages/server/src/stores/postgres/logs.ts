@@ -191,6 +191,8 @@ export class PostgresLogs {
          v AS (DELETE FROM environments USING ok WHERE scope = 'session' AND target = ok.id),
          a AS (DELETE FROM alert_cursors USING ok WHERE session = ok.id),
          d AS (DELETE FROM alert_deliveries USING ok WHERE session = ok.id),
+         s AS (DELETE FROM search_cursors USING ok WHERE session = ok.id RETURNING search_cursors.key),
+         w AS (DELETE FROM search_entries USING s WHERE session_key = s.key),
          m AS (INSERT INTO deletions SELECT key FROM ok),
          l AS (INSERT INTO ledger_queue (draft) SELECT t.draft FROM ok, unnest($3::text[]) AS t(draft))
          SELECT key FROM ok`,

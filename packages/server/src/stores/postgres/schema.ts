@@ -240,4 +240,26 @@ export const postgresMigrations: readonly PostgresMigration[] = [
       );
     `,
   },
+  {
+    version: 5,
+    sql: `
+      CREATE TABLE search_cursors (
+        key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        session text COLLATE "C" NOT NULL UNIQUE,
+        agent text COLLATE "C" NOT NULL,
+        folder text COLLATE "C" NOT NULL,
+        epoch text NOT NULL,
+        seq bigint NOT NULL
+      );
+      CREATE TABLE search_entries (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        session_key bigint NOT NULL,
+        seq integer NOT NULL,
+        kind smallint NOT NULL,
+        words tsvector NOT NULL
+      );
+      CREATE INDEX search_entries_of_sessions ON search_entries (session_key);
+      CREATE INDEX search_entries_of_words ON search_entries USING gin (words);
+    `,
+  },
 ]

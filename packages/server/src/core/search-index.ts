@@ -1,0 +1,64 @@
+import type { SearchKind } from '@parley/protocol'
+
+/**
+ * PORT. An index of the words in the events of sessions. It is derived from the logs and can be built again at any
+ * time. Rules:
+ * - `add` adds the entries and moves the cursor of the session, both or neither. Returns false, without an effect, if
+ *   the cursor is not `from`: of several processes that index the same events, one succeeds.
+ * - `remove` removes all entries and the cursor of a session. When it resolves, its words are not found anymore.
+ * - `find` returns the entries that were added last first. It compares words as they are. The caller passes entries and queries through the same normalisation.
+ * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ */
+export type SearchIndex = {
+  cursor(sessionId: string): Promise<IndexCursor | undefined>
+  /** The cursors of all sessions that were indexed, by session. */
+  cursors(): Promise<ReadonlyMap<string, IndexCursor>>
+  add(step: IndexStep): Promise<boolean>
+  remove(sessionId: string): Promise<void>
+  find(query: IndexQuery): Promise<IndexPage>
+  close(): Promise<void>
+}
+
+/** The events of a session up to `seq`, in the log of this epoch, are indexed. */
+export type IndexCursor = { readonly epoch: string; readonly seq: number }
+
+export type IndexStep = {
+  readonly session: string
+  readonly agent: string
+  readonly folder: string
+  readonly from: IndexCursor | undefined
+  readonly to: IndexCursor
+  readonly entries: readonly IndexEntry[]
+}
+
+export type IndexEntry = {
+  readonly seq: number
+  readonly kind: SearchKind
+  /** Normalised words, separated by spaces. */
+  readonly words: string
+}
+
+export type IndexQuery = {
+  /** All words must be in an entry. A word that is not only letters and digits is in no entry. */
+  readonly words: readonly string[]
+  /** The last word may be the beginning of a word. */
+  readonly isLastPrefix: boolean
+  readonly kinds?: readonly SearchKind[]
+  readonly agent?: string
+  readonly session?: string
+  /** Sessions whose folder is this one or below it. */
+  readonly folder?: string
+  readonly limit: number
+  readonly cursor?: string
+}
+
+export type IndexHit = {
+  readonly session: string
+  readonly seq: number
+  readonly kind: SearchKind
+}
+
+export type IndexPage = {
+  readonly hits: readonly IndexHit[]
+  readonly cursor?: string
+}

@@ -38,7 +38,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/*/src/**/*.test.{ts,tsx}',
-            'apps/web/src/**/*.test.ts',
+            'apps/web/{src,scripts}/**/*.test.ts',
             'tests/*.test.ts',
             'tests/run/*.test.ts',
             'examples/*.test.ts',

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { withoutZod } from './scripts/without-zod.ts'
 
 /** The build is written into the server package, which serves it in development and when published. */
 export const builtConsole = fileURLToPath(new URL('../../packages/server/dist/console', import.meta.url))
@@ -30,34 +31,6 @@ function withoutShapes(code: string): string {
   const shape = /^ {4}(?:params|query|body|reply):.*\n(?:(?: {5}| {4}[\])}]).*\n)*/gm
   if (!shape.test(code)) throw new Error('The routes have another format: update withoutShapes.')
   return code.replace(shape, '')
-}
-
-/**
- * Replaces zod, which is a tenth of the page, with schemas that only list their parts and check nothing. The server
- * checks what the page sends, and the page trusts its server.
- */
-function withoutZod(): Plugin {
-  const name = '\0parley-schemas'
-  const schemas = `
-const safeParse = (data) => ({ success: true, data })
-const schemaOf = (parts) => new Proxy({ safeParse, ...parts }, {
-  get: (own, method, schema) => own[method] ??
-    ((more) => method === 'extend' ? schemaOf({ shape: { ...own.shape, ...more } }) : schema),
-})
-const partsOf = (kind, first, second) =>
-  kind === 'enum' || kind === 'union' ? { options: first } : kind === 'discriminatedUnion' ? { options: second }
-  : kind === 'literal' ? { value: first } : /object$/i.test(kind) ? { shape: first } : {}
-export const z = new Proxy({}, { get: (_, kind) => (...given) => schemaOf(partsOf(kind, ...given)) })`
-  return {
-    name: 'parley-without-zod',
-    enforce: 'pre',
-    resolveId: (id) => (id === 'zod' ? name : undefined),
-    load: (id) => (id === name ? schemas : undefined),
-    transform(code, id) {
-      if (/[\\/]apps[\\/]web[\\/]src[\\/]/.test(id) && /\.safeParse\(|(?<!JSON)\.parse\(/.test(code))
-        throw new Error(`${id} checks a value with a schema, and the page has no schemas: see withoutZod.`)
-    },
-  }
 }
 
 /**

@@ -1,6 +1,5 @@
 import {
   type Answers,
-  Command,
   type CommandInput,
   type Delivery,
   newId,
@@ -9,8 +8,8 @@ import {
   type PromptPart,
   type Receipt,
   type SessionSettings,
-  validationError,
 } from '@parley/protocol'
+import { checkCommand } from './check-command.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Http, unreachable } from './http.ts'
 import { untilReached } from './retry.ts'
@@ -89,7 +88,7 @@ export function createCommands(options: CommandsOptions): Commands {
   const lastPrompt = new Map<string, Promise<unknown>>()
 
   async function command(sessionId: string, input: NewCommand, given: CommandOptions = {}): Promise<Receipt> {
-    const whole = checked({ ...input, commandId: given.commandId ?? newId('cmd') } as CommandInput)
+    const whole = checkCommand({ ...input, commandId: given.commandId ?? newId('cmd') } as CommandInput)
     if (whole.type !== 'prompt.submit') return deliver(sessionId, whole, given.signal)
     return inOrder(sessionId, () => deliver(sessionId, whole, given.signal))
   }
@@ -142,15 +141,6 @@ export function createCommands(options: CommandsOptions): Commands {
     compact: (sessionId, given) => command(sessionId, { type: 'session.compact' }, given),
     closeSession: (sessionId, given) => command(sessionId, { type: 'session.close' }, given),
   }
-}
-
-/**
- * Checks a command before it is sent. An invalid one is refused with the error that the server would return.
- */
-function checked(input: CommandInput): CommandInput {
-  const parsed = Command.safeParse(input)
-  if (!parsed.success) throw validationError('The command', parsed.error)
-  return input
 }
 
 /**

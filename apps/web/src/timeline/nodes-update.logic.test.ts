@@ -86,8 +86,18 @@ it('reads a changed timeline incrementally with the same result as from scratch'
         expect(new Set(listed.rows.map((row) => row.key)).size).toBe(listed.rows.length)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: Number(process.env.PARLEY_PROPERTY_RUNS ?? 500) },
   )
+})
+
+it('groups the last steps of a turn that is no longer open, although its blocks have not changed', () => {
+  const call = () => blockOf({ do: 'call', turn: 'b', running: false, id: seq })
+  const timeline = [call(), call(), call(), blockOf({ do: 'prompt', turn: 'a', queued: false })]
+  const running = readTimeline(timeline, 'b')
+  const after = [...timeline, blockOf({ do: 'prompt', turn: 'a', queued: false })]
+  const segments = readTimeline(after, undefined, running).segments
+  expect(segments).toEqual(segmentsOf(after, undefined))
+  expect(segments[0]?.nodes.map(({ type }) => type)).toEqual(['group'])
 })
 
 it('reuses the segments that did not change', () => {

@@ -69,7 +69,7 @@ export function readTimeline(
   const reused = before ? reusableSegments(before, timeline, openTurnId) : 0
   const known = before?.segments.slice(reused) ?? []
   const from = reused === 0 ? 0 : known[0]!.cut!
-  const read = segmentsOf(timeline, openTurnId, { known, from })
+  const read = segmentsOf(timeline, openTurnId, { known, from, openBefore: before?.openTurnId })
   return { timeline, openTurnId, segments: [...(before?.segments.slice(0, reused) ?? []), ...read] }
 }
 
@@ -90,18 +90,27 @@ function reusableSegments(
   return Math.max(0, reused)
 }
 
-type From = { readonly known: readonly Segment[]; readonly from: number }
+type From = {
+  readonly known: readonly Segment[]
+  readonly from: number
+  /** The turn that was open when the known segments were read. */
+  readonly openBefore?: string | undefined
+}
 
-/** The segments of a timeline. A segment in `known` is reused if its blocks have not changed. */
+/**
+ * The segments of a timeline. A segment in `known` is reused if its blocks have not changed, and if its turn neither is
+ * nor was open: the last steps of an open turn are not grouped.
+ */
 export function segmentsOf(
   timeline: readonly Block[],
   openTurnId: string | undefined,
-  { known, from }: From = { known: [], from: 0 },
+  { known, from, openBefore }: From = { known: [], from: 0 },
 ): readonly Segment[] {
   return splitByTurn(timeline, from).map((part, index) => {
     const before = known[index]
     const open = part.turnId !== undefined && part.turnId === openTurnId
-    if (!open && before && isPart(before, part)) return before
+    const wasOpen = part.turnId !== undefined && part.turnId === openBefore
+    if (!open && !wasOpen && before && isPart(before, part)) return before
     return { ...part, nodes: foldQuiet(nodesOf(part.blocks), open) }
   })
 }

@@ -22,6 +22,20 @@ function planIn(folder: string, options: readonly string[] = []): ServicePlan {
   })
 }
 
+it('a service that npm installs does not get the folders that npm adds to the PATH of its scripts', () => {
+  const folder = folderForTest()
+  const added = '/home/ada/project/node_modules/.bin:/tmp/node_modules/.bin:/npm/node-gyp-bin'
+  const planned = (env: Record<string, string>) =>
+    planService({
+      program: [join(folder, 'node'), join(folder, 'parley.js')],
+      dataDir: join(folder, 'data'),
+      isDefaultDataDir: false,
+      env: { PATH: `${added}:/usr/local/bin:/usr/bin`, ...env },
+    }).variables.PATH
+  expect(planned({ npm_lifecycle_event: 'start' })).toBe('/usr/local/bin:/usr/bin')
+  expect(planned({})).toBe(`${added}:/usr/local/bin:/usr/bin`)
+})
+
 /** Checks a unit with systemd's own parser. Returns the units as systemd understands them. */
 function verify(unit: string): { readonly stderr: string; readonly parsed: string } {
   const folder = folderForTest()

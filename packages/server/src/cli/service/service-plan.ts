@@ -77,8 +77,9 @@ export function planService(wishes: ServiceWishes): ServicePlan {
   for (const [name, key] of Object.entries(secrets))
     if (env[name] && chosen[name] === undefined) throw secretVariable(name, key)
   const command = [node, ...rest, 'serve', '--quiet', '--data-dir', dataDir, ...options]
+  const kept: ServiceWishes['env'] = { ...env, PATH: ownPath(env) }
   const captured = Object.fromEntries(
-    ['PATH', ...settings].flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+    ['PATH', ...settings].flatMap((name) => (kept[name] ? [[name, kept[name]]] : [])),
   )
   const variables: Record<string, string> = { ...captured, ...chosen }
   const relative = ['PARLEY_TLS_CERT', 'PARLEY_TLS_KEY'].find(
@@ -96,6 +97,19 @@ export function planService(wishes: ServiceWishes): ServicePlan {
     variables,
     record: { version, options, env: chosen },
   }
+}
+
+/**
+ * The PATH without the folders that npm adds for its scripts. They belong to every parent of the project, and other
+ * users may be able to create some of them.
+ */
+function ownPath(env: ServiceWishes['env']): string | undefined {
+  const { PATH } = env
+  if (PATH === undefined || env.npm_lifecycle_event === undefined) return PATH
+  const isOfNpm = (folder: string) => /\/(node_modules\/\.bin|node-gyp-bin)$/.test(folder)
+  return PATH.split(':')
+    .filter((folder) => !isOfNpm(folder))
+    .join(':')
 }
 
 function valuesOf(names: readonly string[], env: ServiceWishes['env']): Record<string, string> {

@@ -375,6 +375,7 @@ export const serverRules: readonly Rule[] = [
       agentHelpers,
       agentInstaller,
       alertStorePort,
+      searchIndexPort,
       `${server}/adapters/acp/index.ts`,
       `${server}/create-host.ts`,
       `${server}/stores`,

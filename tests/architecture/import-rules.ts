@@ -11,6 +11,7 @@ const accessStorePort = `${server}/core/access-store.ts`
 const alertStorePort = `${server}/core/alert-store.ts`
 const searchIndexPort = `${server}/core/search-index.ts`
 const ledgerStorePort = `${server}/core/ledger-store.ts`
+const linkStorePort = `${server}/core/decision-link-store.ts`
 const access = `${server}/access/index.ts`
 const sockets = `${server}/faces/sockets.ts`
 const otherNodes = `${server}/faces/other-nodes.ts`
@@ -49,6 +50,7 @@ export const serverRules: readonly Rule[] = [
       accessStorePort,
       alertStorePort,
       ledgerStorePort,
+      linkStorePort,
       searchIndexPort,
       ownershipPort,
       settingsPort,
@@ -82,6 +84,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/alerts/targets.ts`,
       sessionStorePort,
       accessStorePort,
+      linkStorePort,
       sockets,
       otherNodes,
       `${server}/proof`,
@@ -114,7 +117,7 @@ export const serverRules: readonly Rule[] = [
   face('websocket', [core, access, sockets], ['node:crypto', 'node:stream', 'pino', 'ws']),
   {
     folder: `${server}/access`,
-    mayImport: [core, accessStorePort],
+    mayImport: [core, accessStorePort, linkStorePort],
     packages: ['@parley/protocol', 'node:crypto', 'zod'],
     instead:
       'access decides who may do what, on the interface of core. It has no HTTP: a face passes in what it needs.',
@@ -266,6 +269,7 @@ export const serverRules: readonly Rule[] = [
       accessStorePort,
       alertStorePort,
       ledgerStorePort,
+      linkStorePort,
       searchIndexPort,
       agentList,
       agentHelpers,
@@ -371,6 +375,8 @@ export const serverRules: readonly Rule[] = [
       agentPort,
       sessionStorePort,
       accessStorePort,
+      linkStorePort,
+      searchIndexPort,
       agentList,
       agentHelpers,
       agentInstaller,

@@ -36,10 +36,12 @@ describe('the routes', () => {
     )
   })
 
-  it('need no token for health, for signing a browser in, and for downloads by code', () => {
+  it('need no token for health, for signing a browser in, for downloads by code, and for links that decide a request', () => {
     const open = Object.entries(routes).filter(([, route]) => route.scope === 'open')
     expect(open.map(([name]) => name)).toEqual([
       'health',
+      'showLinkedRequest',
+      'decideByLink',
       'createDevice',
       'getSignIn',
       'startOidc',

@@ -3,6 +3,7 @@ import { accessRoutes } from './access-routes.ts'
 import { agentRoutes } from './agent-routes.ts'
 import { alertRoutes } from './alert-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
+import { decisionLinkRoutes } from './decision-link-routes.ts'
 import { ledgerRoutes } from './ledger-routes.ts'
 import { NodeCheck, NodeList, SessionNode } from './node.ts'
 import { operationRoutes } from './operation-routes.ts'
@@ -49,6 +50,7 @@ const definitions = {
   ...chatRoutes,
   ...workspaceRoutes,
   ...permissionRoutes,
+  ...decisionLinkRoutes,
   ...accessRoutes,
   ...peopleRoutes,
   ...operationRoutes,

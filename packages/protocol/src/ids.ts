@@ -33,6 +33,8 @@ export const InviteId = id('An invitation')
 export type InviteId = z.infer<typeof InviteId>
 export const TargetId = id('A target of alerts')
 export type TargetId = z.infer<typeof TargetId>
+export const DecisionLinkId = id('A link that decides one request')
+export type DecisionLinkId = z.infer<typeof DecisionLinkId>
 
 export type IdPrefix =
   | 'ses'
@@ -52,6 +54,7 @@ export type IdPrefix =
   | 'inv'
   | 'tgt'
   | 'sgn'
+  | 'lnk'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

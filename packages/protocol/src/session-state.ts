@@ -17,8 +17,14 @@ const open = {
   turnId: z.string().optional(),
   stale: z.boolean().meta({ description: 'No process waits for the answer; answering resumes the agent' }),
 }
+export const OpenPermissionRequest = z.object({
+  type: z.literal('permission'),
+  ...open,
+  ...PermissionRequest.shape,
+})
+export type OpenPermissionRequest = z.infer<typeof OpenPermissionRequest>
 export const OpenRequest = taggedUnion('type', [
-  z.object({ type: z.literal('permission'), ...open, ...PermissionRequest.shape }),
+  OpenPermissionRequest,
   z.object({ type: z.literal('question'), ...open, ...QuestionRequest.shape }),
 ])
 export type OpenRequest = z.infer<typeof OpenRequest>

@@ -17,7 +17,15 @@ import { version } from './version.ts'
 
 export type EmbedOptions = Pick<
   FaceSettings,
-  'allowedHosts' | 'allowedOrigins' | 'authenticate' | 'limits' | 'ownerName' | 'workspace' | 'access'
+  | 'allowedHosts'
+  | 'allowedOrigins'
+  | 'authenticate'
+  | 'limits'
+  | 'ownerName'
+  | 'workspace'
+  | 'access'
+  | 'decisionLinks'
+  | 'decideByLink'
 > & {
   readonly host: Host
   /**

@@ -24,6 +24,7 @@ export type {
   QuestionAsk,
 } from './core/agent-adapter.ts'
 export type { AlertStore } from './core/alert-store.ts'
+export type { DecisionLinkRecord, DecisionLinkStore } from './core/decision-link-store.ts'
 export type {
   AgentInstaller,
   Clock,

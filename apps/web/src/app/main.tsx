@@ -28,6 +28,7 @@ applyTheme()
 const place = placeInside()
 if (place === '/open/') void import('../sign-in/sign-in-page.tsx').then(show)
 else if (place === '/pair/') void import('../sign-in/pair-page.tsx').then(show)
+else if (place === '/decide/') void import('../request/link-page.tsx').then(show)
 else if (!isSignedIn()) void import('../sign-in/signed-out-page.tsx').then(show)
 else start()
 

@@ -20,12 +20,13 @@ export function actorText(actor: Actor): string {
 
 /**
  * The name to show beside a prompt or a setting. Undefined for the viewer's own work, unless a program did it with a
- * named token.
+ * named token, or somebody with a link of the viewer.
  */
 export function otherActorText(actor: Actor | undefined, viewer: Viewer): string | undefined {
   if (!actor || viewer.personId === undefined) return undefined
   if (actor.person.id !== viewer.personId) return actorText(actor)
-  const { token } = actor
+  const { token, link } = actor
+  if (link) return visible(link.name)
   return token && token.id !== machineTokenId ? visible(`token ${token.name}`) : undefined
 }
 
@@ -33,6 +34,8 @@ export function otherActorText(actor: Actor | undefined, viewer: Viewer): string
 export function answererText(actor: Actor | undefined, viewer: Viewer): string {
   if (!actor || viewer.personId === undefined) return 'you'
   if (actor.person.id !== viewer.personId) return actorText(actor)
+  // Somebody else may have used the link.
+  if (actor.link) return visible(`${actor.link.name}, created by you`)
   const where = actor.device?.id === viewer.deviceId ? undefined : whereOf(actor)
   return where === undefined ? 'you' : visible(`you · ${where}`)
 }

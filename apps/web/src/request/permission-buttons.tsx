@@ -1,5 +1,5 @@
 import type { PermissionOption } from '@parley/protocol'
-import { ChevronDown, Pencil } from 'lucide-react'
+import { ChevronDown, Ellipsis, Link, Pencil } from 'lucide-react'
 import { visible } from '../base/format.logic.ts'
 import { Button, Key } from '../parts/button.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
@@ -18,6 +18,7 @@ type Props = {
   onAllow: (option: PermissionOption | undefined) => void
   onDeny: () => void
   onDenyWithReason: () => void
+  onCopyLink: () => void
   /** Set only if the agent accepts an edited input. */
   onEdit?: () => void
   onNearEdit?: () => void
@@ -61,6 +62,18 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
           <Pencil size={13} aria-hidden /> {edited ? 'Cancel edit' : 'Edit'}
         </Button>
       )}
+      <Menu
+        label="More actions"
+        part={menuList}
+        list={(MenuList, menu) => (
+          <MenuList
+            {...menu}
+            entries={[{ label: 'Copy link to decide', icon: Link, onSelect: rest.onCopyLink }]}
+          />
+        )}
+      >
+        <Ellipsis size={15} />
+      </Menu>
       {plan ? (
         <Button look="danger" className="ml-auto" onClick={rest.onDenyWithReason}>
           Request changes <Key>3</Key>

@@ -19,6 +19,7 @@ import {
   reachWarnings,
   requestTitle,
 } from './choices.logic.ts'
+import { copyLink } from './copy-link.ts'
 import { PermissionButtons } from './permission-buttons.tsx'
 import { RequestedAction } from './requested-action.tsx'
 
@@ -81,6 +82,7 @@ export function PermissionCard({ session, request, takesFocus, awaited }: Props)
           onAllow={allow}
           onDeny={() => decide('deny')}
           onDenyWithReason={() => setDenying(true)}
+          onCopyLink={() => void copyLink(session.id, request)}
           {...(agent?.capabilities.editInput &&
             !isPlan && { onNearEdit: editPart.fetch, onEdit: edit.toggle })}
         />

@@ -1,4 +1,5 @@
-/** The interface of this folder: people, devices, tokens, and the principal of each request. */
+/** The interface of this folder: people, devices, tokens, links, and the principal of each request. */
+export { type DecideByLink, DecisionLinks } from './decision-links.ts'
 export { type DeviceGrant, Devices } from './devices.ts'
 export { embeddedHost } from './embedded-host.ts'
 export {

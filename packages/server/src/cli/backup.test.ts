@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { createClient } from '@parley/client'
 import { expect, it, onTestFinished } from 'vitest'
 import { migrations } from '../stores/migrations/index.ts'
+import { openSqliteStore } from '../stores/sqlite.ts'
 import { openSqliteDatabase, unfinishedCopy } from '../stores/sqlite-database.ts'
 import { createHome, type Home } from './program-under-test.ts'
 
@@ -87,6 +88,36 @@ it('a backup that is made without a server includes the content of the WAL', asy
   expect((await home.run(['restore', file, '--data-dir', dataDir])).exitCode).toBe(0)
   const shown = await home.run(['show', id, '--data-dir', dataDir, '--json'])
   expect(JSON.parse(shown.stdout)).toMatchObject({ id, title: 'In the WAL' })
+})
+
+it('a link that decides a request does not come back with a restored backup', async () => {
+  const home = homeForTest()
+  await turn(home, 'help')
+  const store = openSqliteStore({ file: join(home.dataDir, 'parley.sqlite') })
+  const link = {
+    ...{
+      id: 'l',
+      hash: 'h',
+      session: 's',
+      request: 'r',
+      inputHash: 'i',
+      decisions: ['deny'] as const,
+      name: 'link',
+    },
+    createdBy: { personId: 'per_owner', holder: { kind: 'token', id: 'tok_machine' } },
+    ...{ createdAt: Date.now(), expiresAt: Date.now() + 3_600_000 },
+  } as const
+  await store.addDecisionLink(link, 9)
+  await store.close()
+  const file = join(home.folder, 'backup.tar.gz')
+  expect((await home.run(['backup', file])).exitCode).toBe(0)
+  const dataDir = join(home.folder, 'restored')
+  expect((await home.run(['restore', file, '--data-dir', dataDir])).exitCode).toBe(0)
+  const counted = [home.dataDir, dataDir].map((folder) => {
+    using database = new DatabaseSync(join(folder, 'parley.sqlite'), { readOnly: true })
+    return database.prepare('SELECT id FROM decide_links').all().length
+  })
+  expect(counted).toEqual([1, 0])
 })
 
 it('restore refuses to replace data without --yes, and while a server runs', async () => {

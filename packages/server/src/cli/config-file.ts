@@ -61,6 +61,7 @@ const oidc = {
   name: z.string().min(1).max(50).optional(),
 }
 
+export const decideByLinkValues = ['off', 'deny', 'allow'] as const
 export const decideFromValues = ['anywhere', 'devices'] as const
 
 /** The options of telemetry; `TelemetryOptions` describes them. */
@@ -106,6 +107,7 @@ export const ConfigFile = z.strictObject({
   nodeUrl: z.string().min(1).optional(),
   place: z.string().min(1).optional(),
   decideFrom: z.enum(decideFromValues).optional(),
+  decideByLink: z.enum(decideByLinkValues).optional(),
   oidc: z.strictObject(oidc).optional(),
   limits: z.strictObject(limits).optional(),
   agents: z.record(agentId, z.strictObject(agent)).optional(),

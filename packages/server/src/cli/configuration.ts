@@ -4,11 +4,17 @@ import type { AgentSettings } from '../adapters/agent-settings.ts'
 import type { AlertSettings } from '../alerts/index.ts'
 import type { Limits } from '../core/index.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
-import type { DecideFrom } from '../faces/http/authentication.ts'
+import type { DecideByLink, DecideFrom } from '../faces/http/authentication.ts'
 import type { OidcSettings } from '../faces/http/oidc/settings.ts'
 import { shortestToken } from '../faces/http/token-length.ts'
 import type { TelemetryOptions } from '../telemetry/index.ts'
-import { type ConfigFile, decideFromValues, type LogLevel, logLevels } from './config-file.ts'
+import {
+  type ConfigFile,
+  decideByLinkValues,
+  decideFromValues,
+  type LogLevel,
+  logLevels,
+} from './config-file.ts'
 import { parseAge } from './durations.ts'
 import { type ReachFlags, type ReachSettings, resolveReach } from './reach-settings.ts'
 
@@ -25,6 +31,7 @@ export type Flags = ReachFlags & {
   readonly nodeUrl?: string
   readonly place?: string
   readonly decideFrom?: string
+  readonly decideByLink?: string
 }
 
 export type Configuration = ReachSettings & {
@@ -40,6 +47,7 @@ export type Configuration = ReachSettings & {
   readonly nodeUrl?: string
   readonly place?: string
   readonly decideFrom?: DecideFrom
+  readonly decideByLink?: DecideByLink
   readonly oidc?: OidcSettings
   readonly limits: Partial<Limits>
   readonly agents: Readonly<Record<string, AgentSettings>>
@@ -117,7 +125,7 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     host: host?.value ?? defaultHost,
     port: port ? portOf(port.value, port.from) : defaultPort,
     ...(token && { token: checkedToken(token) }),
-    ...(logLevel && { logLevel: levelOf(logLevel.value, logLevel.from) }),
+    ...(logLevel && { logLevel: oneOf(logLevels, logLevel) }),
     ...(databaseUrl && { databaseUrl: databaseUrlOf(databaseUrl) }),
     ...(nodeUrl && { nodeUrl: nodeUrlOf(nodeUrl) }),
     ...(place && { place: placeOf(place) }),
@@ -142,14 +150,20 @@ const ageOf = (age: string | undefined) => (age === undefined ? undefined : pars
 function accessSettings(
   { flags, env }: Pick<ConfigurationSources, 'flags' | 'env'>,
   { config, file, dataDir }: { config: ConfigFile; file: string; dataDir: string },
-): Pick<Configuration, 'decideFrom' | 'oidc'> {
+): Pick<Configuration, 'decideFrom' | 'decideByLink' | 'oidc'> {
   const decideFrom = first(
     ['--decide-from', flags.decideFrom],
     ['PARLEY_DECIDE_FROM', said(env.PARLEY_DECIDE_FROM)],
     [file, config.decideFrom],
   )
+  const decideByLink = first(
+    ['--decide-by-link', flags.decideByLink],
+    ['PARLEY_DECIDE_BY_LINK', said(env.PARLEY_DECIDE_BY_LINK)],
+    [file, config.decideByLink],
+  )
   return {
-    ...(decideFrom && { decideFrom: decideFromOf(decideFrom) }),
+    ...(decideFrom && { decideFrom: oneOf(decideFromValues, decideFrom) }),
+    ...(decideByLink && { decideByLink: oneOf(decideByLinkValues, decideByLink) }),
     ...(config.oidc && { oidc: oidcOf(config.oidc, dataDir) }),
   }
 }
@@ -216,10 +230,10 @@ function placeOf({ value, from }: Given<string>): string {
   throw refusal(`${from} takes a name of up to 64 letters, digits, dots, dashes and underscores.`)
 }
 
-function decideFromOf({ value, from }: Given<string>): DecideFrom {
-  const known = decideFromValues.find((one) => one === value)
-  if (known) return known
-  throw refusal(`${from} takes one of ${decideFromValues.join(', ')}, not "${value}".`)
+function oneOf<Value extends string>(values: readonly Value[], { value, from }: Given<string>): Value {
+  const known = values.find((one) => one === value)
+  if (known !== undefined) return known
+  throw refusal(`${from} takes one of ${values.join(', ')}, not "${value}".`)
 }
 
 /** A path in the configuration is relative to the data folder. */
@@ -245,12 +259,6 @@ function checkedToken(token: Given<string>): Given<string> {
   throw refusal(
     `The token of ${token.from} is too short: anybody who guesses it can run commands as you. Use at least ${shortestToken} characters, such as those of \`openssl rand -hex 24\`, or leave it out.`,
   )
-}
-
-function levelOf(value: string, from: string): LogLevel {
-  const level = logLevels.find((known) => known === value)
-  if (level) return level
-  throw refusal(`${from} takes one of ${logLevels.join(', ')}, not "${value}".`)
 }
 
 export function agentSettings(agents: ConfigFile['agents']): Readonly<Record<string, AgentSettings>> {

@@ -5,7 +5,10 @@ import { newPushKey } from '../alerts/web-push.ts'
 import { readEvents } from '../core/index.ts'
 import type { TransferStore } from '../stores/transfer.ts'
 
-/** Copies all data from one store into another, and compares both stores. A repeated copy has no effect. */
+/**
+ * Copies all data from one store into another, and compares both stores. A repeated copy has no effect. Alerts that are
+ * to be sent, and links that decide a request, are not copied.
+ */
 
 export type CopyParts = {
   readonly source: TransferStore

@@ -71,8 +71,24 @@ async function fill(home: Home, sessions = 20): Promise<void> {
   await store.putTarget({ id: 't1', data: { kind: 'webhook' }, createdAt: 5 })
   await store.addAlerts({ session: 's1', from: undefined, to: 4, deliveries: [] })
   await store.pushKey(() => 'a key')
+  await store.addDecisionLink(openLink, 9)
   await store.close()
 }
+
+/** Links are not copied: each is for one request of the next hours, and the addresses of the copy are others. */
+const openLink = {
+  ...{
+    id: 'l1',
+    hash: 'h1',
+    session: 's1',
+    request: 'r1',
+    inputHash: 'i',
+    decisions: ['deny'] as const,
+    name: 'link',
+  },
+  createdBy: { personId: 'p', holder: { kind: 'device', id: 'd2' } },
+  ...{ createdAt: 1, expiresAt: Number.MAX_SAFE_INTEGER },
+} as const
 
 /** Every row of a SQLite file, without the keys of sessions, which depend on the order of creation. */
 function rowsOf(home: Home): Record<string, unknown[]> {
@@ -128,6 +144,13 @@ describe('parley migrate', () => {
     expect(await migrated(home, '--to', url, '--place', 'desk', '--check')).toMatchObject(done)
     expect(await migrated(copy, '--from', url, '--place', 'desk')).toMatchObject(done)
     expect(rowsOf(copy)).toEqual(before)
+    for (const [from, count] of [
+      [home, 1],
+      [copy, 0],
+    ] as const) {
+      using database = new DatabaseSync(fileOf(from), { readOnly: true })
+      expect(database.prepare('SELECT id FROM decide_links').all()).toHaveLength(count)
+    }
   })
 
   it('omits settings of other machines when it copies into a data folder', async () => {

@@ -21,7 +21,7 @@ import {
 import { createHost } from '../create-host.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
 import { lazyChatFace } from '../faces/chat/lazy.ts'
-import type { DecideFrom } from '../faces/http/authentication.ts'
+import type { DecideByLink, DecideFrom } from '../faces/http/authentication.ts'
 import { type CommandLine, plainCommandLine } from '../faces/http/command-line.ts'
 import type { OidcSettings } from '../faces/http/oidc/settings.ts'
 import { urlHost } from '../faces/http/request-source.ts'
@@ -61,6 +61,8 @@ export type StartOptions = StoreOptions &
     readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
     /** Who may decide. Default: every caller with the scope `decide`. */
     readonly decideFrom?: DecideFrom
+    /** What links that decide one request may decide. Default: `deny`. */
+    readonly decideByLink?: DecideByLink
     /** Lets people sign in with an OpenID provider. */
     readonly oidc?: OidcSettings
     readonly allowedOrigins?: readonly string[]
@@ -119,6 +121,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     terminal: (terminalId, upgrade) => terminalFace.accept(terminalId, upgrade),
     ...servingOptions(options),
     access: store,
+    decisionLinks: store,
     host,
     ...defined({ peers, otherNodes }),
     version,
@@ -299,7 +302,7 @@ async function registeredSealer(store: OpenedStore['store'], file: string): Prom
 }
 
 function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions) {
-  const { allowedOrigins, nodeUrl, publicCommandLine, decideFrom, oidc } = rest
+  const { allowedOrigins, nodeUrl, publicCommandLine, decideFrom, decideByLink, oidc } = rest
   const { publicUrl, tls, trustedProxies, allowInsecure } = rest
   const allowedHosts = [...(rest.allowedHosts ?? []), ...(nodeUrl ? [new URL(nodeUrl).host] : [])]
   return defined({
@@ -309,7 +312,7 @@ function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions
     logger,
     allowedOrigins,
     allowedHosts,
-    ...{ decideFrom, oidc },
+    ...{ decideFrom, decideByLink, oidc },
     ...{ publicUrl, tls, trustedProxies, allowInsecure },
     commandLine: publicCommandLine,
     ownerName: userInfo().username,

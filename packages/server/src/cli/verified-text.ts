@@ -66,8 +66,8 @@ const decisions: Readonly<Record<DecidedBy, string>> = {
 
 function callLine({ seq, tool, outcome, by, actor, ruleId, inputHash, signedBy }: VerifiedCall): string {
   const { person, device, token, link } = actor ?? {}
-  const means = device ?? token ?? link
-  const who = person ? ` (${person.name}${means ? `, ${means.name}` : ''})` : ''
+  const means = link ? `${link.name} ${link.id}` : (device ?? token)?.name
+  const who = person ? ` (${person.name}${means === undefined ? '' : `, ${means}`})` : ''
   const facts = [
     `${decisions[by]}${who}`,
     ...(ruleId === undefined ? [] : [`rule ${ruleId}`]),

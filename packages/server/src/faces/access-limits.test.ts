@@ -86,6 +86,23 @@ async function targetIds(): Promise<string[]> {
   return ids(targets, 'targetId') as string[]
 }
 
+/** Does work while the owner has a link for a request of each session. */
+async function withLinks(work: (links: readonly string[]) => Promise<void>): Promise<void> {
+  const links: string[] = []
+  for (const session of [inside, outside]) {
+    const command = { type: 'prompt.submit', commandId: newId('cmd'), text: waits } as const
+    await server.parley.host.command(session, command)
+    const open = async () => (await server.parley.host.state(session)).requests
+    await expect.poll(async () => (await open()).length).toBe(1)
+    const body = { requestId: (await open())[0]?.requestId }
+    const made = await server.ask(`/api/sessions/${session}/decision-links`, { body }, machineToken)
+    links.push(made.body.linkId as string)
+  }
+  await work(links)
+  for (const session of [inside, outside])
+    await server.parley.host.command(session, { type: 'turn.cancel', commandId: newId('cmd') })
+}
+
 const message = { id: newId('cmd'), role: 'user', parts: [{ type: 'text', text: '[]' }] }
 
 const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> = {
@@ -199,6 +216,19 @@ const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> 
   async testTarget(ask) {
     for (const id of await targetIds())
       expect(codeOf(await ask(`/api/targets/${id}/test`, undefined, 'POST'))).toBe('not_found')
+  },
+  async listDecisionLinks(ask) {
+    await withLinks(async (links) => {
+      const listed = (await ask('/api/decision-links')).body.links
+      // A token sees only the links that it has created itself.
+      expect([links.length, listed]).toEqual([2, []])
+    })
+  },
+  async revokeDecisionLink(ask) {
+    await withLinks(async (links) => {
+      for (const id of links)
+        expect(codeOf(await ask(`/api/decision-links/${id}`, undefined, 'DELETE'))).toBe('not_found')
+    })
   },
   async createLink(ask) {
     expect((await ask('/api/links', undefined, 'POST')).body.error).toMatchObject({

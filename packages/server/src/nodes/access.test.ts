@@ -179,3 +179,50 @@ it.each<[string, (one: Member) => Promise<Response>, (one: Member) => string]>([
   for (const { closed } of sockets) expect((await closed)[0]).toBe(4401)
   expect(await Promise.all(ended)).toEqual(['cut', 'cut', 'cut'])
 })
+
+it('a link that one node has created decides on another node, exactly once, and the owner records it', async () => {
+  const step = {
+    type: 'permission',
+    name: 'Write',
+    kind: 'edit',
+    title: 'Write x',
+    input: { file_path: 'x' },
+  }
+  const { id } = await owner.host.create({ agent: 'scripted', cwd: folder, prompt: JSON.stringify([step]) })
+  const requests = async () => (await owner.host.state(id)).requests
+  await expect.poll(async () => (await requests()).length).toBe(1)
+  const [request] = await requests()
+  if (request?.type !== 'permission') throw new Error('no permission')
+  const { requestId, inputHash } = request
+  const made = await newToken(owner, { name: 'CI', scopes: ['decide'] })
+  const create = (node: NodeUnderTest, token: string) =>
+    json(node, `/api/sessions/${id}/decision-links`, { body: { requestId, decisions: ['allow'] }, token })
+  const [link, other] = [await create(beside, machineToken), await create(beside, made.token)]
+  const code = codeOf(String(link.url))
+
+  // The revocation is answered when every node has applied it.
+  await ask(owner, `/api/tokens/${made.tokenId}`, { method: 'DELETE' })
+  const body = { code: codeOf(String(other.url)), decision: 'allow', inputHash }
+  for (const node of nodes)
+    expect((await json(node, '/api/linked-decisions', { body })).error).toMatchObject({
+      code: 'conflict',
+      details: { reason: 'rights' },
+    })
+
+  expect(await json(third, '/api/linked-requests', { body: { code } })).toMatchObject({
+    request: { requestId },
+  })
+  const uses = Array.from({ length: 20 }, (_, n) =>
+    ask(nodes[n % 3] ?? third, '/api/linked-decisions', { body: { code, decision: 'allow', inputHash } }),
+  )
+  const statuses = (await Promise.all(uses)).map(({ status }) => status).sort()
+  expect(statuses).toEqual([200, ...Array(19).fill(409)])
+  const resolved = (await events(id)).filter(({ type }) => type === 'permission.resolved')
+  expect(resolved).toMatchObject([
+    { outcome: 'allowed', by: 'person', actor: { link: { id: link.linkId }, via: 'http' } },
+  ])
+  for (const node of nodes)
+    expect((await json(node, '/api/linked-requests', { body: { code } })).error).toMatchObject({
+      details: { reason: 'used' },
+    })
+})

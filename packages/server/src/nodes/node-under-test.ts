@@ -75,6 +75,8 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
   const http = await startServer({
     ...{ host, peers, otherNodes, logger, token },
     access: store,
+    decisionLinks: store,
+    decideByLink: 'allow',
     hostname: '127.0.0.1',
     port: 0,
     version: '0',

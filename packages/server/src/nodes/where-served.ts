@@ -83,6 +83,13 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   createToken: 'any',
   revokeToken: 'any',
 
+  createDecisionLink: 'any',
+  listDecisionLinks: 'any',
+  revokeDecisionLink: 'any',
+  // The links are in the database. The host sends the decision to the owner of the session.
+  showLinkedRequest: 'any',
+  decideByLink: 'owner',
+
   listTargets: 'any',
   createTarget: 'any',
   patchTarget: 'any',

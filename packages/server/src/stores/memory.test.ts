@@ -1,5 +1,6 @@
 import { accessStoreContract } from '../testing/access-store-contract.ts'
 import { alertStoreContract } from '../testing/alert-store-contract.ts'
+import { decisionLinkStoreContract } from '../testing/decision-link-store-contract.ts'
 import { ledgerStoreContract } from '../testing/ledger-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { createMemoryStore } from './memory.ts'
@@ -13,4 +14,5 @@ const open = async () => ({
 storeContract('the memory store', open)
 accessStoreContract('the memory store', open)
 alertStoreContract('the memory store', open)
+decisionLinkStoreContract('the memory store', open)
 ledgerStoreContract('the memory store', open)

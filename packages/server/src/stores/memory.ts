@@ -8,9 +8,11 @@ import {
 } from '@parley/protocol'
 import type { AccessRecord, AccessStore } from '../core/access-store.ts'
 import type { AlertStore } from '../core/alert-store.ts'
+import type { DecisionLinkStore } from '../core/decision-link-store.ts'
 import type { LedgerDraft, LedgerStore } from '../core/ledger-store.ts'
 import type { AppendBatch, SessionStore, StoredEnvironment, StoredReceipt } from '../core/session-store.ts'
 import { createMemoryAlerts } from './memory-alerts.ts'
+import { createMemoryDecisionLinks } from './memory-decision-links.ts'
 import { createMemoryLedger } from './memory-ledger.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
@@ -34,11 +36,16 @@ type Kept = {
 }
 
 /** Keeps sessions in memory until the process ends. For tests, and for hosts that need no file. */
-export function createMemoryStore(): SessionStore & AccessStore & AlertStore & LedgerStore {
+export function createMemoryStore(): SessionStore &
+  AccessStore &
+  AlertStore &
+  DecisionLinkStore &
+  LedgerStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
   const environments = new Map<string, StoredEnvironment>()
   const alerts = createMemoryAlerts(sessions)
+  const links = createMemoryDecisionLinks()
   const ledger = createMemoryLedger()
   return {
     ...logMethods(sessions, rules, ledger.queue, alerts.forgetUnsent),
@@ -47,6 +54,7 @@ export function createMemoryStore(): SessionStore & AccessStore & AlertStore & L
       for (const rule of rules.values()) if (rule.sessionId === sessionId) rules.delete(rule.ruleId)
       environments.delete(`session ${sessionId}`)
       alerts.forget(sessionId)
+      links.forget(sessionId)
       const isDeleted = sessions.delete(sessionId)
       if (isDeleted) ledger.queue(drafts)
       return isDeleted
@@ -56,6 +64,7 @@ export function createMemoryStore(): SessionStore & AccessStore & AlertStore & L
     ...environmentMethods(environments),
     ...accessMethods(),
     ...alerts.methods,
+    ...links.methods,
     ...ledger.store,
     async close() {},
   }

@@ -28,6 +28,7 @@ export type LogParts = {
   readonly environments: ReturnType<typeof createSqliteEnvironments>
   readonly removeAlerts: (sessionId: string) => void
   readonly removeUnsent: (sessionId: string) => void
+  readonly removeLinks: (sessionId: string) => void
   readonly ledger: { readonly queue: QueueLedger }
 }
 
@@ -133,7 +134,7 @@ export class SqliteLogs {
   }
 
   async delete(sessionId: string, ledger: readonly LedgerDraft[] = []): Promise<boolean> {
-    const { sessions, rules, environments, removeAlerts } = this.#parts
+    const { sessions, rules, environments, removeAlerts, removeLinks } = this.#parts
     const deleted = this.#write(sessionId, () => {
       const known = this.#find(sessionId)
       if (!known) return false
@@ -144,6 +145,7 @@ export class SqliteLogs {
       rules.removeOfSession(sessionId)
       environments.removeOfSession(sessionId)
       removeAlerts(sessionId)
+      removeLinks(sessionId)
       sessions.remove(key)
       this.#parts.ledger.queue(ledger)
       return true

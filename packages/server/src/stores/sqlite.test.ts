@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { accessStoreContract } from '../testing/access-store-contract.ts'
 import { alertStoreContract } from '../testing/alert-store-contract.ts'
+import { decisionLinkStoreContract } from '../testing/decision-link-store-contract.ts'
 import { ledgerStoreContract } from '../testing/ledger-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import {
@@ -44,6 +45,7 @@ const openForContract = async () => {
 storeContract('the SQLite store', openForContract)
 accessStoreContract('the SQLite store', openForContract)
 alertStoreContract('the SQLite store', openForContract)
+decisionLinkStoreContract('the SQLite store', openForContract)
 ledgerStoreContract('the SQLite store', openForContract)
 
 let folder: string
@@ -279,7 +281,7 @@ it('loses nothing when the disk is full, and continues when there is space again
   const store = createSqliteStore(database)
   await store.create(create('a'))
   await store.checkpoint('a', [textBlock('b', 'so far')])
-  database.exec('PRAGMA max_page_count = 40')
+  database.exec('PRAGMA max_page_count = 50')
 
   let head = 0
   const append = (closedBlocks: string[] = []) =>
@@ -365,6 +367,7 @@ it('deletes every row of a session in every table', async () => {
     trusted_folders: 0,
     environments: 0,
     access_records: 0,
+    decide_links: 0,
     deletions: 0,
     ledger: 0,
     ledger_queue: 0,

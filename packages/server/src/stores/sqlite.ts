@@ -1,10 +1,12 @@
 import type { AccessStore } from '../core/access-store.ts'
 import type { AlertStore } from '../core/alert-store.ts'
+import type { DecisionLinkStore } from '../core/decision-link-store.ts'
 import type { LedgerStore } from '../core/ledger-store.ts'
 import type { SessionStore } from '../core/session-store.ts'
 import { createSqliteAccess } from './sqlite-access.ts'
 import { createAlertRemoval, createSqliteAlerts, createUnsentRemoval } from './sqlite-alerts.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
+import { createLinkRemoval, createSqliteDecisionLinks } from './sqlite-decision-links.ts'
 import { createSqliteDecisions, createSqliteEnvironments, createSqliteRules } from './sqlite-decisions.ts'
 import { createSqliteEvents } from './sqlite-events.ts'
 import { createSqliteLedger } from './sqlite-ledger.ts'
@@ -15,6 +17,7 @@ import { createSqliteSessions } from './sqlite-sessions.ts'
 export type SqliteStore = SessionStore &
   AccessStore &
   AlertStore &
+  DecisionLinkStore &
   LedgerStore & {
     /** Sets the fields of the owner file, in addition to the pid and the start time of this process. */
     describeOwner(info: OwnerInfo): void
@@ -48,6 +51,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     ...{ events, sessions, rules, environments, ledger },
     removeAlerts: createAlertRemoval(database),
     removeUnsent: createUnsentRemoval(database),
+    removeLinks: createLinkRemoval(database),
   })
   return {
     create: async (batch) => logs.create(batch),
@@ -69,6 +73,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     ...createSqliteDecisions(database, rules, environments),
     ...createSqliteAccess(database),
     ...createSqliteAlerts(database),
+    ...createSqliteDecisionLinks(database),
     ...ledger.store,
     describeOwner: (info) => database.describeOwner(info),
     copyTo: (file) => database.copyTo(file),

@@ -1,5 +1,6 @@
 import type { AccessStore } from '../core/access-store.ts'
 import type { AlertStore } from '../core/alert-store.ts'
+import type { DecisionLinkStore } from '../core/decision-link-store.ts'
 import type { LedgerStore } from '../core/ledger-store.ts'
 import type { SessionStore, StoredReceipt } from '../core/session-store.ts'
 
@@ -10,6 +11,7 @@ import type { SessionStore, StoredReceipt } from '../core/session-store.ts'
 export type TransferStore = SessionStore &
   AccessStore &
   LedgerStore &
+  Pick<DecisionLinkStore, 'pruneDecisionLinks'> &
   Pick<AlertStore, 'targets' | 'putTarget' | 'removeTarget' | 'pushKey' | 'alertCursor' | 'addAlerts'> & {
     /** Receipts of a session, in any order. `after` is the cursor of the page before. */
     receipts(

@@ -102,6 +102,8 @@ async function afterPgRestore(
   const store = await openPostgresTransfer({ url: databaseUrl, place: 'machine:none' })
   try {
     const sessions = await store.beginEpochs()
+    // A link may have been used or revoked since the backup, and a link works once.
+    await store.pruneDecisionLinks(Number.MAX_SAFE_INTEGER)
     await store.assertUnused()
     const text = `Prepared ${sessions} sessions. Browsers and tokens that were revoked after the dump have access again: check them.`
     return printResult(context.output, options.json, { value: { sessions }, text })

@@ -1,10 +1,11 @@
-import { list, type Registry } from './registry.ts'
+import { list, type Registry, sessionArgument } from './registry.ts'
 
-/** The commands about rules, trusted folders and environment variables of agents. */
+/** The commands about rules, trusted folders and environment variables of agents, and links that decide a request. */
 export function addPermissionCommands(registry: Registry): void {
   addRules(registry)
   addTrust(registry)
   addEnv(registry)
+  addLink(registry)
 }
 
 function addRules({ add: addToProgram, under, run }: Registry): void {
@@ -89,4 +90,38 @@ The value is read from stdin; a terminal prompts for it without showing it. It i
 to agents only: no command, reply or export shows it. Variables that Parley depends on (PATH, HOME, NODE_OPTIONS, …) are refused.`,
     )
     .action(run(async () => (await import('../commands/env.ts')).env))
+}
+
+function addLink({ add, under, run }: Registry): void {
+  const load = () => import('../commands/link.ts')
+  const link = add(
+    'link',
+    'print a link with which somebody decides one permission request, once, without signing in',
+    'parley link last',
+    'parley link last --allow --expires 15m --name "for Ana"',
+    'parley link list',
+  )
+    .argument(...sessionArgument)
+    .argument('[request]', 'its id, or the beginning of its id (default: the only one that is open)')
+    .option('--allow', 'let the link allow the call, not only deny it; needs decideByLink of the server')
+    .option('--expires <time>', 'until when the link works, such as 15m or 24h, the most (default: 1h)')
+    .option('--name <name>', 'what the log shows beside the decision, after the word link: "for Ana"')
+    .option('--json', 'print the link with its URL as JSON')
+    .enablePositionalOptions()
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      `
+Whoever has the link sees the request with its whole input, and can decide this one call. The link ends when it is used,
+when it expires, when the request is answered elsewhere, and when you may no longer decide. stdout has the URL alone.`,
+    )
+    .action(run(async () => (await load()).createLink))
+  const more = under(link)
+  more('list', 'list the links that can still decide a request, without their URLs', 'parley link list')
+    .option('--json', 'one link per line, as JSON')
+    .action(run(async () => (await load()).listLinks))
+  more('revoke', 'revoke a link: it no longer decides', 'parley link revoke lnk_01k2')
+    .argument('<link>', 'its id, the beginning of its id, or its name')
+    .option('--json', 'print the revoked link as JSON')
+    .action(run(async () => (await load()).revokeLink))
 }

@@ -41,6 +41,10 @@ export function addServe({ add, run }: Registry): void {
       '--decide-from <callers>',
       'who may decide: anywhere (default), or devices: browsers, but no token',
     )
+    .option(
+      '--decide-by-link <decisions>',
+      'what links that decide one request may do: deny (default), allow (also deny), or off',
+    )
     .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')
     .option('--quiet', 'print neither the greeting nor the link; the log has the address')
     .addHelpText(

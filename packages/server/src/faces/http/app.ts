@@ -8,6 +8,7 @@ import { problem, problemOf, problemResponse } from './problem.ts'
 import { createFailureRecord } from './recorded-routes.ts'
 import { mountAgents } from './routes/agents.ts'
 import { mountChat } from './routes/chat.ts'
+import { mountDecisionLinks } from './routes/decision-links.ts'
 import { mountDevices } from './routes/devices.ts'
 import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
@@ -65,6 +66,7 @@ export function createApp(parts: AppParts): App {
   mountTerminals(app, parts)
   mountDevices(app, parts)
   mountPeople(app, parts)
+  mountDecisionLinks(app, parts)
   mountTargets(app, parts)
   mountLedger(app, parts)
   mountMetrics(app, parts)

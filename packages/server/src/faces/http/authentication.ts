@@ -30,7 +30,7 @@ import { createOneTimeCodes, type OneTimeCodes, randomLetters } from './one-time
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 import { shortestToken } from './token-length.ts'
 
-export type { DecideFrom } from '../../access/index.ts'
+export type { DecideByLink, DecideFrom } from '../../access/index.ts'
 
 /** The export that a one-time download URL returns, and the caller that asked for it. */
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }

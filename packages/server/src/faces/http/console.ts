@@ -9,6 +9,7 @@ const places = [
   '/',
   '/open',
   '/pair',
+  '/decide',
   '/new',
   '/inbox',
   '/import',

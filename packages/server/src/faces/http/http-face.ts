@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Logger } from 'pino'
-import type { DecideFrom } from '../../access/index.ts'
+import type { DecideByLink, DecideFrom } from '../../access/index.ts'
 import type { Targets } from '../../alerts/targets.ts'
 import type { AccessStore } from '../../core/access-store.ts'
+import type { DecisionLinkStore } from '../../core/decision-link-store.ts'
 import type { Host } from '../../core/index.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
@@ -49,6 +50,12 @@ export type FaceSettings = {
   readonly authenticate?: Authenticate | undefined
   /** Who may decide. Default: every caller with the scope `decide`. */
   readonly decideFrom?: DecideFrom | undefined
+  /** Stores links that decide one request. Without it, there are none. */
+  readonly decisionLinks?: DecisionLinkStore | undefined
+  /** What such links may decide. Default: `deny`. */
+  readonly decideByLink?: DecideByLink | undefined
+  /** The time in milliseconds since 1970, which a test may control. */
+  readonly clock?: () => number
   /** Monotonic time, which a test may control. */
   readonly now?: () => number
   /** The other nodes on the same database. `host` serves them and passes nothing on to other nodes. */
@@ -244,7 +251,7 @@ function logWhenDone(
 
 /**
  * The path as it may be logged: without the query, and without the code of a download. Some programs replace the # of a
- * sign-in link by a slash; the code of such a link is removed too.
+ * link by a slash; the code of such a link is removed too.
  */
 function loggablePath(url: string): string {
   const path = url.split(/[?#]/, 1)[0] ?? ''
@@ -252,5 +259,5 @@ function loggablePath(url: string): string {
   try {
     decoded = decodeURIComponent(path)
   } catch {}
-  return decoded.replace(/(open|pair|downloads)\/.*/is, '$1/***').slice(0, 300)
+  return decoded.replace(/(open|pair|decide|downloads)\/.*/is, '$1/***').slice(0, 300)
 }

@@ -17,6 +17,7 @@ import type { Logger } from 'pino'
 import {
   actorOf,
   type Caller,
+  type DecideByLink,
   expectNoLimits,
   expectReach,
   expectScopes,
@@ -24,6 +25,7 @@ import {
   hostFor,
 } from '../../access/index.ts'
 import type { Targets } from '../../alerts/targets.ts'
+import type { DecisionLinkStore } from '../../core/decision-link-store.ts'
 import type { Host } from '../../core/index.ts'
 import { pagePolicy } from '../../transcripts/documents/html.ts'
 import type { Workspace } from '../../workspace/index.ts'
@@ -78,6 +80,12 @@ export type AppParts = {
   readonly snapshot?: TakeSnapshot | undefined
   /** The targets of alerts. Without them, the routes answer that alerts are not available. */
   readonly targets?: (() => Promise<Targets>) | undefined
+  /** Stores links that decide one request. Without it, the routes answer that it is not available. */
+  readonly decisionLinks?: DecisionLinkStore | undefined
+  /** What such links may decide. The default is `deny`. */
+  readonly decideByLink?: DecideByLink | undefined
+  /** The time in milliseconds since 1970, which a test may control. */
+  readonly clock?: (() => number) | undefined
   readonly consoleFolder?: string | undefined
   readonly peers?: PeerAuthentication | undefined
   readonly otherNodes?: OtherNodes | undefined
@@ -221,6 +229,12 @@ export function clientOf({ authentication, otherNodes }: AppParts, context: Requ
   const { incoming } = context.env
   const passed = isFromNode(context) ? otherNodes?.clientAddress(incoming) : undefined
   return clientKey(passed ?? authentication.clientAddress(incoming))
+}
+
+/** The URL in a link: the public URL, or else the URL of the requesting page, because a browser has reached it. */
+export function urlFor({ address, authentication }: AppParts, { env }: RequestContext): string {
+  const page = address.isPublic() ? undefined : authentication.source.pageOrigin(env.incoming)
+  return page ?? address.url
 }
 
 export function json(text: string, status = 200): Response {

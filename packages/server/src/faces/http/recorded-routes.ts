@@ -134,6 +134,15 @@ const recordings = new Map<Route, Recording>([
   [routes.forgetAgent, { kind: 'agent.removed', subject: byId }],
   [routes.installAgent, { kind: 'agent.install-started', subject: byId }],
   [routes.removeAgent, { kind: 'agent.uninstalled', subject: byId }],
+  [
+    routes.createDecisionLink,
+    {
+      kind: 'decision-link.created',
+      subject: ({ reply }) => reply.linkId,
+      data: ({ reply }) => pick(reply, 'name', 'sessionId', 'requestId', 'decisions', 'expiresAt'),
+    },
+  ],
+  [routes.revokeDecisionLink, { kind: 'decision-link.revoked', subject: byId }],
   [routes.createTarget, { kind: 'target.added', subject: ({ reply }) => reply.targetId ?? reply.id }],
   [routes.patchTarget, { kind: 'target.changed', subject: byId }],
   [routes.removeTarget, { kind: 'target.removed', subject: byId }],

@@ -7,6 +7,7 @@ import { deletions } from './0006-deletions.ts'
 import { accessRecords } from './0007-access-records.ts'
 import { alerts } from './0008-alerts.ts'
 import { ledger } from './0009-ledger.ts'
+import { decideLinks } from './0010-decide-links.ts'
 
 export type Migration = { readonly version: number; readonly sql: string }
 
@@ -25,4 +26,5 @@ export const migrations: readonly Migration[] = [
   accessRecords,
   alerts,
   ledger,
+  decideLinks,
 ]

@@ -1,12 +1,14 @@
 import { ParleyError } from '@parley/protocol'
 import type { AccessStore } from '../../core/access-store.ts'
 import type { AlertStore } from '../../core/alert-store.ts'
+import type { DecisionLinkStore } from '../../core/decision-link-store.ts'
 import type { LedgerStore } from '../../core/ledger-store.ts'
 import type { SearchIndex } from '../../core/search-index.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import type { SharedSettings } from '../../core/shared-settings.ts'
 import { createPostgresAlerts } from './alerts.ts'
 import { PostgresDatabase, type PostgresOptions } from './database.ts'
+import { createPostgresDecisionLinks } from './decision-links.ts'
 import { createPostgresLedger } from './ledger.ts'
 import { PostgresLogs } from './logs.ts'
 import { type NodeOptions, PostgresOwnership } from './ownership.ts'
@@ -19,7 +21,7 @@ import { createPostgresSettings } from './settings.ts'
  */
 const beatDeadlineMs = 1_000
 
-export type PostgresStore = SessionStore & AccessStore & AlertStore & LedgerStore
+export type PostgresStore = SessionStore & AccessStore & AlertStore & DecisionLinkStore & LedgerStore
 export type PostgresNode = {
   readonly store: PostgresStore
   readonly ownership: PostgresOwnership
@@ -93,6 +95,7 @@ export function createStore(database: PostgresDatabase, logs: PostgresLogs): Pos
     ...createPostgresSessions(database),
     ...createPostgresSettings(database),
     ...createPostgresAlerts(database),
+    ...createPostgresDecisionLinks(database),
     ...createPostgresLedger(database, crypto.randomUUID()),
     close: () => database.close(),
   }

@@ -1,5 +1,6 @@
 import { accessStoreContract } from '../../testing/access-store-contract.ts'
 import { alertStoreContract } from '../../testing/alert-store-contract.ts'
+import { decisionLinkStoreContract } from '../../testing/decision-link-store-contract.ts'
 import { ledgerStoreContract } from '../../testing/ledger-store-contract.ts'
 import { storeContract } from '../../testing/store-contract.ts'
 import { openPostgresStore } from './index.ts'
@@ -28,4 +29,5 @@ const open = async () => {
 storeContract('the PostgreSQL store', open)
 accessStoreContract('the PostgreSQL store', open)
 alertStoreContract('the PostgreSQL store', open)
+decisionLinkStoreContract('the PostgreSQL store', open)
 ledgerStoreContract('the PostgreSQL store', open)

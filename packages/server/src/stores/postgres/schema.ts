@@ -262,4 +262,28 @@ export const postgresMigrations: readonly PostgresMigration[] = [
       CREATE INDEX search_entries_of_words ON search_entries USING gin (words);
     `,
   },
+  {
+    version: 6,
+    sql: `
+      CREATE TABLE decide_links (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        hash text COLLATE "C" NOT NULL UNIQUE,
+        session text COLLATE "C" NOT NULL,
+        request text COLLATE "C" NOT NULL,
+        -- Counts the links of a request, so that their number is limited.
+        slot integer NOT NULL,
+        input_hash text NOT NULL,
+        decisions text NOT NULL,
+        name text NOT NULL,
+        created_by text NOT NULL,
+        created_at bigint NOT NULL,
+        expires_at bigint NOT NULL,
+        used_at bigint,
+        revoked_at bigint,
+        UNIQUE (session, request, slot)
+      );
+      CREATE INDEX decide_links_expiring ON decide_links (expires_at);
+    `,
+  },
 ]

@@ -3,7 +3,6 @@ import {
   defined,
   deviceName,
   groupedCode,
-  hasCode,
   type NewDevice,
   type NewPairing,
   newId,
@@ -13,7 +12,6 @@ import {
 } from '@parley/protocol'
 import {
   type Caller,
-  createRateLimit,
   expectGrantable,
   expectRevocable,
   expectScopes,
@@ -22,6 +20,7 @@ import {
   maySee,
 } from '../../../access/index.ts'
 import type { Host } from '../../../core/index.ts'
+import { createAttemptLimits, type LimitedWork } from '../attempt-limits.ts'
 import {
   type Authentication,
   linkLifetimeMs,
@@ -31,40 +30,9 @@ import {
   type SignInCode,
 } from '../authentication.ts'
 import type { CommandLine } from '../command-line.ts'
-import { type App, type AppParts, clientOf, mount, type RequestContext } from '../mount.ts'
+import { type App, type AppParts, mount, urlFor } from '../mount.ts'
 import type { OidcSignIn } from '../oidc/sign-in.ts'
 import { rightsIn } from './people.ts'
-
-/** The maximum number of failed attempts from one address, lower for pairing codes than for other sign-ins. */
-const limits = {
-  failures: { max: 300, perMs: 60_000 },
-  codes: { max: 20, perMs: 60_000 },
-}
-
-type LimitedWork = <Reply>(
-  context: RequestContext,
-  work: () => Promise<Reply>,
-  limit?: keyof typeof limits,
-) => Promise<Reply>
-
-/** Returns a function that performs an attempt, unless too many attempts from the same address have failed. */
-function createAttemptLimits(parts: AppParts): LimitedWork {
-  const now = () => performance.now()
-  const counters = {
-    failures: createRateLimit({ ...limits.failures, now }),
-    codes: createRateLimit({ ...limits.codes, now }),
-  }
-  return async (context, work, limit = 'failures') => {
-    const address = clientOf(parts, context)
-    counters[limit].check(address)
-    try {
-      return await work()
-    } catch (error) {
-      if (hasCode(error, 'unauthorized')) counters[limit].count(address)
-      throw error
-    }
-  }
-}
 
 export function mountDevices(app: App, parts: AppParts): void {
   const { authentication } = parts
@@ -159,12 +127,6 @@ function mountSignIn(app: App, parts: AppParts, limited: LimitedWork): void {
     }
     return limited(context, register, letters === undefined ? 'failures' : 'codes')
   })
-}
-
-/** The URL in a link: the public URL, or else the URL of the requesting page, because a browser has reached it. */
-function urlFor({ address, authentication }: AppParts, { env }: RequestContext): string {
-  const page = address.isPublic() ? undefined : authentication.source.pageOrigin(env.incoming)
-  return page ?? address.url
 }
 
 /**

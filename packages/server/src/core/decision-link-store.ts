@@ -1,0 +1,47 @@
+import type { LinkDecision } from '@parley/protocol'
+
+/** A link that decides one request. Its code is not stored: `hash` is the SHA-256 of it. */
+export type DecisionLinkRecord = {
+  readonly id: string
+  readonly hash: string
+  readonly session: string
+  readonly request: string
+  readonly inputHash: string
+  readonly decisions: readonly LinkDecision[]
+  readonly name: string
+  readonly createdBy: {
+    readonly personId: string
+    /** The device or the token without which the link is void. */
+    readonly holder: { readonly kind: 'device' | 'token'; readonly id: string }
+  }
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly usedAt?: number
+  readonly revokedAt?: number
+}
+
+/**
+ * PORT. Stores links that decide one request, and makes no decisions. Rules:
+ * - a change is durable against the death of this process when the promise resolves.
+ * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ * - the links of a session are deleted with the session.
+ * - times are milliseconds since 1970 by the clock of the caller.
+ */
+export type DecisionLinkStore = {
+  /** Adds a link. Returns false, without an effect, if `most` links of its request are stored, whatever their state. */
+  addDecisionLink(link: DecisionLinkRecord, most: number): Promise<boolean>
+  decisionLink(hash: string): Promise<DecisionLinkRecord | undefined>
+  /** The links that are neither used nor revoked, and that expire after `now`, oldest first. */
+  openDecisionLinks(now: number): Promise<DecisionLinkRecord[]>
+  /**
+   * Marks a link as used. Returns false if it is unknown, used, revoked, or expired at `at`: of several processes that
+   * use a link, exactly one gets true.
+   */
+  useDecisionLink(hash: string, at: number): Promise<boolean>
+  /** Makes a used link usable again, because nothing could be decided with it. */
+  releaseDecisionLink(hash: string): Promise<void>
+  /** Returns false if the link is unknown, used or revoked. */
+  revokeDecisionLink(id: string, at: number): Promise<boolean>
+  /** Deletes the links that expired before this time. */
+  pruneDecisionLinks(before: number): Promise<void>
+}

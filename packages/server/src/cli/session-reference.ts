@@ -43,6 +43,17 @@ export async function* allSessions(client: Client): AsyncGenerator<SessionSummar
   } while (cursor !== undefined)
 }
 
+const shortestShown = 12
+
+/** Returns the form in which a list shows an id: its shortest unique prefix on a terminal, otherwise the whole id. */
+export function shownIds(
+  ids: readonly string[],
+  { isOutTerminal }: Pick<Context['output'], 'isOutTerminal'>,
+): (id: string) => string {
+  const short = isOutTerminal ? shortIds(ids, shortestShown) : undefined
+  return (id) => short?.get(id) ?? id
+}
+
 /** The shortest unique prefix of each id, with at least `least` characters. */
 export function shortIds(ids: readonly string[], least: number): Map<string, string> {
   const sorted = ids.toSorted()

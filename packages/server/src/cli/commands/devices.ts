@@ -7,11 +7,9 @@ import { existingConfigurationOf } from '../existing-data.ts'
 import { personNames } from '../person-names.ts'
 import { type Referable, referredTo } from '../reference.ts'
 import { expiryText, limitsText, scopesText } from '../rights-text.ts'
-import { shortIds } from '../session-reference.ts'
+import { shownIds } from '../session-reference.ts'
 import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
-
-const shortestId = 12
 
 export async function listDevices(
   options: Flags & { readonly json?: boolean },
@@ -32,14 +30,12 @@ export async function listDevices(
     ...(expires ? [{ name: 'EXPIRES' }] : []),
     { name: 'SEEN' },
   ]
-  const short = output.isOutTerminal
-    ? shortIds(
-        devices.map(({ deviceId }) => deviceId),
-        shortestId,
-      )
-    : undefined
+  const shown = shownIds(
+    devices.map(({ deviceId }) => deviceId),
+    output,
+  )
   const row = ({ deviceId, name, personId, scopes, limits, expiresAt, lastSeenAt }: Device) => [
-    short?.get(deviceId) ?? deviceId,
+    shown(deviceId),
     name,
     ...(nameOf ? [nameOf(personId)] : []),
     scopesText(scopes),

@@ -9,7 +9,7 @@ import { existingConfigurationOf } from '../existing-data.ts'
 import { personNames } from '../person-names.ts'
 import { referredTo } from '../reference.ts'
 import { expiryText, limitsText, scopesOf, scopesText } from '../rights-text.ts'
-import { findSession, shortIds } from '../session-reference.ts'
+import { findSession, shownIds } from '../session-reference.ts'
 import { printResult } from '../terminal/output.ts'
 import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
@@ -22,8 +22,6 @@ export type NewTokenOptions = NamedTokenOptions & {
   readonly session?: readonly string[]
   readonly expires?: string
 }
-
-const shortestId = 12
 
 /** Creates a named token. stdout gets its secret alone, which is not shown again. */
 export async function createToken(name: string, options: NewTokenOptions, context: Context): Promise<number> {
@@ -87,10 +85,12 @@ export async function listTokens(options: NamedTokenOptions, context: Context): 
     { name: 'EXPIRES' },
     { name: 'USED' },
   ]
-  const ids = tokens.map(({ tokenId }) => tokenId)
-  const short = output.isOutTerminal ? shortIds(ids, shortestId) : undefined
+  const shown = shownIds(
+    tokens.map(({ tokenId }) => tokenId),
+    output,
+  )
   const row = ({ tokenId, name, personId, scopes, limits, expiresAt, lastUsedAt }: NamedToken) => [
-    short?.get(tokenId) ?? tokenId,
+    shown(tokenId),
     name,
     ...(nameOf ? [nameOf(personId)] : []),
     scopesText(scopes),

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 import { ageText } from '../durations.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
 import { referredTo } from '../reference.ts'
-import { shortIds } from '../session-reference.ts'
+import { shownIds } from '../session-reference.ts'
 import { printResult } from '../terminal/output.ts'
 import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
@@ -18,7 +18,6 @@ export type AddOptions = NotifyOptions & {
   readonly detail?: string
 }
 
-const shortestId = 12
 const columns = [
   { name: 'ID' },
   { name: 'KIND' },
@@ -33,10 +32,12 @@ export async function listTargets(options: NotifyOptions, context: Context): Pro
   const { output, commandLine } = context
   await using server = await connect(existingConfigurationOf(context, options), context)
   const { targets } = await server.client.call('listTargets')
-  const ids = targets.map(({ targetId }) => targetId)
-  const short = output.isOutTerminal ? shortIds(ids, shortestId) : undefined
+  const shown = shownIds(
+    targets.map(({ targetId }) => targetId),
+    output,
+  )
   const row = (target: Target) => [
-    short?.get(target.targetId) ?? target.targetId,
+    shown(target.targetId),
     ...[target.kind, target.name, target.address, alertsText(target), target.detail, lastText(target)],
   ]
   const empty = `There are no targets for alerts. Add a webhook: ${commandLine('notify add webhook <url>')}`

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { KillableServer, randomFrom, sleep } from './killable-server.ts'
 import { Watcher, Work } from './random-work.ts'
 
-const kills = Number(process.env.PARLEY_KILLS ?? 50)
+const kills = Number(process.env.PARLEY_KILLS ?? 12)
 const seed = Number(process.env.PARLEY_KILL_SEED ?? Date.now() % 1_000_000)
 
 it(`survives ${kills} kills at random moments (seed ${seed})`, async () => {

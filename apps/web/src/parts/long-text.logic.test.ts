@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chunksOf } from './long-text.tsx'
+import { chunksOf } from './long-text.logic.ts'
 
 describe('a long text in chunks', () => {
   it('is one chunk if it is short', () => {

@@ -66,13 +66,8 @@ export function appendStatement(hasState: boolean, isPlain: boolean): string {
 export const lockSession = 'SELECT 1 FROM sessions WHERE id = $1 FOR UPDATE'
 
 /**
-<<<<<<< HEAD
  * Replaces the body of one event and the state, begins an epoch, and removes data that contains or reveals the text:
- * unsent alerts, and the hashes of commands. Only the sender of a command is kept.
-=======
- * Replaces the body of one event and the state, begins an epoch, and removes what contains or reveals the text: unsent
- * alerts, indexed words, and the hashes of commands. Only the sender of a command is kept.
->>>>>>> f7a8dfa2 (feat(search): search the text of all sessions)
+ * unsent alerts, indexed words, and the hashes of commands. Only the sender of a command is kept.
  */
 export const redactStatement = `
   WITH ok AS (UPDATE sessions SET epoch = $5, (${stateColumns}) = ROW (${stateParameters(6)})

@@ -50,11 +50,15 @@ export function createPostgresSearch(database: PostgresDatabase): SearchIndex {
   }
 }
 
-/** Adds nothing if the log has another epoch by now: it was rewritten, and its old text must not be found. */
+/**
+ * Adds nothing if the log has another epoch by now: it was rewritten, and its old text must not be found. Waits for a
+ * statement that is rewriting the log.
+ */
 const addStatement = `WITH moved AS (
     INSERT INTO search_cursors (session, agent, folder, epoch, seq)
     SELECT id, $2, $3, $4, $5 FROM sessions
     WHERE id = $1 AND epoch = $4 AND ($6::text IS NULL OR EXISTS (SELECT FROM search_cursors WHERE session = $1))
+    FOR SHARE
     ON CONFLICT (session) DO UPDATE SET agent = excluded.agent, folder = excluded.folder, epoch = excluded.epoch,
       seq = excluded.seq WHERE search_cursors.epoch = $6::text AND search_cursors.seq = $7::bigint
     RETURNING key),

@@ -376,7 +376,6 @@ export const serverRules: readonly Rule[] = [
       sessionStorePort,
       accessStorePort,
       linkStorePort,
-      searchIndexPort,
       agentList,
       agentHelpers,
       agentInstaller,

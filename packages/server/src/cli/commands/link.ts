@@ -8,7 +8,7 @@ import { existingConfigurationOf } from '../existing-data.ts'
 import { personNames } from '../person-names.ts'
 import { referredTo } from '../reference.ts'
 import { expiryText } from '../rights-text.ts'
-import { findSession, shortIds } from '../session-reference.ts'
+import { findSession, shownIds } from '../session-reference.ts'
 import { printResult } from '../terminal/output.ts'
 import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
@@ -19,8 +19,6 @@ export type NewLinkOptions = LinkOptions & {
   readonly expires?: string
   readonly name?: string
 }
-
-const shortestId = 12
 
 /** Creates a link that decides one request. stdout gets its URL alone, which is not shown again. */
 export async function createLink(
@@ -104,14 +102,12 @@ export async function listLinks(options: LinkOptions, context: Context): Promise
     { name: 'EXPIRES' },
     { name: 'AGE' },
   ]
-  const short = output.isOutTerminal
-    ? shortIds(
-        links.map(({ linkId }) => linkId),
-        shortestId,
-      )
-    : undefined
+  const shown = shownIds(
+    links.map(({ linkId }) => linkId),
+    output,
+  )
   const row = ({ linkId, name, personId, sessionId, decisions, expiresAt, createdAt }: DecisionLink) => [
-    short?.get(linkId) ?? linkId,
+    shown(linkId),
     name,
     ...(nameOf ? [nameOf(personId)] : []),
     sessionId,

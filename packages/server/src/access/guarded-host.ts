@@ -183,7 +183,7 @@ function settingMethods({ host, principal, by, needing }: Guard) {
     removeRule: needing(['admin'], async (ruleId: string) => {
       const rule = (await host.rules()).find((one) => one.ruleId === ruleId)
       // More calls can run without a rule that refuses or asks.
-      if (rule?.decision !== 'allow') expectScopes(principal, ['decide'])
+      if (rule && rule.decision !== 'allow') expectScopes(principal, ['decide'])
       return host.removeRule(ruleId)
     }),
     trusted: needing(['read'], unlimited(principal, host.trusted)),

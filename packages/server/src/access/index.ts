@@ -1,5 +1,7 @@
 /** The interface of this folder: people, devices, tokens, links, and the principal of each request. */
-export { type DecideByLink, DecisionLinks } from './decision-links.ts'
+import type { DecisionLinkParts, DecisionLinks } from './decision-links.ts'
+
+export type { DecideByLink, DecisionLinkParts, DecisionLinks } from './decision-links.ts'
 export { type DeviceGrant, Devices } from './devices.ts'
 export { embeddedHost } from './embedded-host.ts'
 export {
@@ -35,3 +37,9 @@ export {
 export { createRateLimit } from './rate-limit.ts'
 export { ownerId } from './record-data.ts'
 export { Tokens } from './tokens.ts'
+
+/** Loaded when a link is created or used, because a server does not need it at its start. */
+export async function openDecisionLinks(parts: DecisionLinkParts): Promise<DecisionLinks> {
+  const { DecisionLinks } = await import('./decision-links.ts')
+  return new DecisionLinks(parts)
+}

@@ -1,5 +1,5 @@
 import { ParleyError, routes } from '@parley/protocol'
-import { DecisionLinks } from '../../../access/index.ts'
+import { type DecisionLinks, openDecisionLinks } from '../../../access/index.ts'
 import { createAttemptLimits } from '../attempt-limits.ts'
 import { type App, type AppParts, mount, urlFor } from '../mount.ts'
 
@@ -7,35 +7,34 @@ import { type App, type AppParts, mount, urlFor } from '../mount.ts'
 export function mountDecisionLinks(app: App, parts: AppParts): void {
   const { authentication, decisionLinks: store, decideByLink = 'deny', host } = parts
   const limited = createAttemptLimits(parts)
-  const made =
-    store &&
-    new DecisionLinks({
+  let opened: Promise<DecisionLinks> | undefined
+  const links = async () => {
+    if (!store) throw new ParleyError('not_supported', 'Decisions by links are not enabled on this server.')
+    opened ??= openDecisionLinks({
       ...{ store, host, decideByLink },
       principalOf: authentication.principalOf,
       now: parts.clock ?? Date.now,
     })
-  const links = () => {
-    if (made) return made
-    throw new ParleyError('not_supported', 'Decisions by links are not enabled on this server.')
+    return opened
   }
   mount(app, parts, routes.createDecisionLink, async ({ params, body, context }) => {
-    const { link, code } = await links().create(context.get('caller').principal, params.id, body)
+    const { link, code } = await (await links()).create(context.get('caller').principal, params.id, body)
     return { ...link, url: `${urlFor(parts, context)}/decide#${code}` }
   })
   mount(app, parts, routes.listDecisionLinks, async ({ context }) => ({
-    links: await links().list(context.get('caller').principal),
+    links: await (await links()).list(context.get('caller').principal),
   }))
   mount(app, parts, routes.revokeDecisionLink, async ({ params, context }) => {
-    await links().revoke(context.get('caller').principal, params.id)
+    await (await links()).revoke(context.get('caller').principal, params.id)
   })
   mount(app, parts, routes.showLinkedRequest, ({ body, context }) =>
-    limited(context, () => links().show(body.code), 'codes'),
+    limited(context, async () => (await links()).show(body.code), 'codes'),
   )
   mount(app, parts, routes.decideByLink, ({ body, context }) =>
     limited(
       context,
       async () => {
-        const { decision, link, actor } = await links().decide(body)
+        const { decision, link, actor } = await (await links()).decide(body)
         const { id: subject, session, request, inputHash } = link
         await host.recordInLedger({
           ...{ kind: 'decision-link.used', subject, actor },

@@ -222,7 +222,7 @@ describe('prompts', () => {
     await shows(page, /do nothing now/)
     await prompt(page).fill('look here')
     await page.getByRole('button', { name: 'Steer' }).click()
-    await shows(page, 'Sent while running')
+    await shows(page, 'Sent into the running turn')
     await page.getByRole('button', { name: 'Stop (Esc)' }).click()
     await shows(page, 'Stopped')
     await context.close()

@@ -55,7 +55,7 @@ function step(by: number): void {
   if (next) navigate({ name: 'session', id: next.id })
 }
 
-/** Moves the focus between the rows of the timeline, which are the articles of a feed. */
+/** Moves the focus between the rows of the timeline: the articles in the element with the ARIA role `feed`. */
 function moveRow(by: number): void {
   const rows = [...document.querySelectorAll<HTMLElement>('[role=feed] > article[data-index]')].toSorted(
     (one, other) => Number(one.dataset.index) - Number(other.dataset.index),

@@ -27,8 +27,8 @@ export function QuestionCard({ session, request, takesFocus, awaited }: Props) {
     request.questions.find((question) => answers[question.id] === undefined) ?? request.questions.at(-1)!
 
   const form = useRef<HTMLFormElement>(null)
-  /** A digit chooses an option of the first unanswered question; Enter sends the answers. */
   const decides = useMay('decide')
+  /** A digit chooses an option of the first unanswered question; Enter sends the answers. */
   const onKey = (key: string) => {
     if (!decides) return false
     const option = /^[1-9]$/.test(key) ? open.options[Number(key) - 1] : undefined

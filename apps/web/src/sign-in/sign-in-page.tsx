@@ -11,7 +11,7 @@ const code = location.hash.slice(1)
 const query = location.search.slice(1)
 /** The answer of the OpenID provider, which redirects to this page. */
 const answer = new URLSearchParams(query).has('state') ? query : undefined
-/** Set in a link that connects an account of the provider with the person of the link. */
+/** True for a one-time link with `?account`, which connects an account of the provider with an existing person. */
 const wantsAccount = new URLSearchParams(query).has('account')
 // Remove the one-time code from the address and the history.
 history.replaceState(null, '', 'open')

@@ -27,7 +27,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
       >
         {steer && (
           <p className="flex items-center gap-1 pb-0.5 text-xs font-medium text-mark">
-            <CornerDownRight size={12} aria-hidden /> Sent while running
+            <CornerDownRight size={12} aria-hidden /> Sent into the running turn
           </p>
         )}
         {other !== undefined && <p className="pb-0.5 text-xs font-medium text-soft">{other}</p>}

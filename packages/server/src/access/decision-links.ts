@@ -44,7 +44,7 @@ export type DecisionLinkParts = {
   readonly store: DecisionLinkStore
   /** The host of the server, without a principal. */
   readonly host: Host
-  /** What a device or a token may do now; undefined if it was revoked. */
+  /** The current principal of a device or a token; undefined if it was revoked. */
   readonly principalOf: (holder: DecisionLinkRecord['createdBy']['holder']) => Promise<Principal | undefined>
   readonly decideByLink: DecideByLink
   /** The time in milliseconds since 1970: every node and every later run of the server must understand it. */
@@ -207,7 +207,7 @@ export class DecisionLinks {
     return { link, creator, session, request }
   }
 
-  /** What the link may decide now: the server may have stopped to accept that links allow calls. */
+  /** The decisions that the link can make now: the server may no longer permit links to allow calls. */
   #decisionsOf({ decisions }: DecisionLinkRecord): LinkDecision[] {
     return decisions.filter((one) => one === 'deny' || this.#parts.decideByLink === 'allow')
   }

@@ -6,7 +6,8 @@ import { folderForFile } from '../testing/temporary-folder.ts'
 import { type InstallRequest, installAgent } from './install.ts'
 import { startRegistry } from './npm-registry-under-test.ts'
 
-/** Packages that an adapter loads into Parley's own process. The program of the agent is a package beside them. */
+/** Tests libraries: packages that an adapter loads into Parley's process. The agent's program is another package. */
+
 const root = folderForFile()
 const registry = await startRegistry()
 afterAll(() => registry[Symbol.asyncDispose]())

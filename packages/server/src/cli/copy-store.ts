@@ -274,8 +274,8 @@ export function countSettings(settings: StoreSettings): number {
 }
 
 /**
- * Writes all settings again if they differ, because they must have the same order. Settings from an interrupted copy
- * are removed first.
+ * Replaces the settings of the target, which an interrupted copy may have left, unless they equal `settings`. All are
+ * removed and written again, because their order must be equal too.
  */
 async function copySettings(target: TransferStore, settings: StoreSettings): Promise<void> {
   const before = await readSettings(target)

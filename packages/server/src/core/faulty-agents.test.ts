@@ -567,7 +567,7 @@ describe('an error', () => {
   )
 
   it.each(waysOfControls)(
-    'of a configure at its start that %s does not stop the turn from starting',
+    'of a configure that %s when the connection opens does not stop the turn from starting',
     async (_, configure) => {
       const gates = createGates()
       const agent = faultyAgent(async () => {
@@ -629,7 +629,7 @@ describe('an error', () => {
   })
 
   it.each(waysOfControls)(
-    'of a close of a late connection that %s does not stop the host from closing',
+    'of a close that %s is reported if the connection opened only after its turn was cancelled',
     async (_, close) => {
       const gates = createGates()
       const agent = faultyAgent(async () => {

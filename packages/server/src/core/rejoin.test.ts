@@ -303,7 +303,7 @@ const turn = (id: string, at = 1, own?: true): RecordedTurn => ({
 })
 const ids = (turns: readonly RecordedTurn[]) => turns.map(({ prompt }) => prompt.id)
 
-it('finds new prompts between our own turns, and ignores prompts of the adapter itself', () => {
+it('finds new prompts between known ones, and ignores prompts that the adapter itself sent', () => {
   const record = [turn('old'), turn('a'), turn('x'), turn('again', 1, true), turn('b'), turn('y')]
   const { turns, forgotten } = differenceOf(record, ['a', 'b'], 0)
   expect([ids(turns), forgotten]).toEqual([['x', 'y'], 0])

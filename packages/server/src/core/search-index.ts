@@ -41,7 +41,7 @@ export type IndexEntry = {
 export type IndexQuery = {
   /** All words must be in an entry. A word that is not only letters and digits is in no entry. */
   readonly words: readonly string[]
-  /** The last word may be the beginning of a word. */
+  /** True if the last word also finds longer words that start with it. */
   readonly isLastPrefix: boolean
   readonly kinds?: readonly SearchKind[]
   readonly agent?: string

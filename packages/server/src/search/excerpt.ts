@@ -24,7 +24,10 @@ export function excerptOf(text: string, words: readonly string[]): Excerpt {
   }
 }
 
-/** Where words of the text start with a searched word, or have a part that does. */
+/**
+ * The ranges of the text that match. A word of the text matches if it, or a part of it such as `File` in `readFile`,
+ * starts with a searched word.
+ */
 function matches(text: string, words: readonly string[]): [number, number][] {
   const found: [number, number][] = []
   for (const { 0: word, index } of text.matchAll(wordPattern)) {

@@ -204,7 +204,7 @@ describe('changes', () => {
     })
   })
 
-  it('count the lines of untracked files, and show them as added', async () => {
+  it('include untracked files, whose lines are counted and shown as added', async () => {
     const folder = repository({ 'a.txt': 'a\n' })
     const secret = folderWith({ 'secret.txt': 'do\nnot\ntell\n' })
     write(folder, {
@@ -232,7 +232,7 @@ describe('changes', () => {
     expect((await workspace.patch(seen(folder), 'other/', 'HEAD')).patch).toBe('')
   })
 
-  it('read a bounded number of bytes to count lines', async () => {
+  it('have line counts only up to a limited number of bytes', async () => {
     const folder = folderWith({ 'a.txt': 'a\n'.repeat(10), 'b.txt': 'b\n' })
     expect(await countLines(folder, ['a.txt', 'b.txt', 'none.txt'], 10)).toEqual(
       new Map([['b.txt', { lines: 1, binary: false }]]),
@@ -246,12 +246,12 @@ describe('changes', () => {
     expect(files.map(({ path }) => path)).toEqual(['b.txt'])
   })
 
-  it.each(['--output=/tmp/x', 'main; rm', '../x', ''])('refuse the base %j', async (base) => {
+  it.each(['--output=/tmp/x', 'main; rm', '../x', ''])('since the base %j are refused', async (base) => {
     const folder = repository({ 'a.txt': 'a\n' })
     await expect(workspace.changes(seen(folder), base)).rejects.toMatchObject({ code: 'validation_error' })
   })
 
-  it('read nothing outside the folder, through links or otherwise', async () => {
+  it('contain nothing from outside the folder, through links or otherwise', async () => {
     const secret = folderWith({ 'secret.txt': 'do not tell\n' })
     const folder = repository({ 'a.txt': 'a\n' })
     symlinkSync(join(secret, 'secret.txt'), join(folder, 'link.txt'))
@@ -264,7 +264,7 @@ describe('changes', () => {
     }
   })
 
-  it('take a path literally', async () => {
+  it('of a path are those of exactly this path, even if it looks like a pattern', async () => {
     const folder = repository({ '[id].txt': 'a\n', 'i.txt': 'a\n' })
     write(folder, { '[id].txt': 'b\n', 'i.txt': 'c\n' })
     const { patch } = await workspace.patch(seen(folder), '[id].txt', 'HEAD')
@@ -276,7 +276,7 @@ describe('changes', () => {
     await expect(workspace.changes(seen(folder), 'HEAD')).rejects.toMatchObject({ code: 'not_supported' })
   })
 
-  it('run nothing that an untrusted repository names', async () => {
+  it('are read without running a program that an untrusted repository names', async () => {
     const folder = repository({ 'a.txt': 'a\n', '.gitattributes': '*.txt diff=evil filter=evil\n' })
     for (const [name, value] of [
       ['diff.evil.textconv', 'touch ran; cat'],

@@ -261,7 +261,7 @@ describe('the end of a turn', () => {
     total_cost_usd: 1,
   }
 
-  it('does not come with a result of the agent’s own work while a prompt waits', () => {
+  it('comes with the result for its own prompt, not with the result of other work', () => {
     const state = withTurn(initialState(), 'mine')
     const own = { ...result, uuid: 'a', origin: { kind: 'task-notification' } }
     const mine = { ...result, uuid: 'b', user_message_uuids: ['mine'] }

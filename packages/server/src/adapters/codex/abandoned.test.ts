@@ -125,7 +125,7 @@ it('does not let a conversation be resumed before it is unsubscribed', () =>
     expect(await odd.call('count')).toEqual({ refused: 0, away: 1 })
   }))
 
-it('lets a conversation be resumed at once if it could not be opened, and unsubscribes from its replacement', () =>
+it('lets a conversation be resumed at once if Codex did not open it, and unsubscribes from one that it opened instead', () =>
   withSpeaker(async (odd) => {
     await odd.abandon(Promise.reject(new Error('no')), 'one')
     await odd.expect('one')

@@ -72,7 +72,7 @@ describe('a screen with typing while the agent writes', () => {
     screen.close()
   })
 
-  it('replaces a row only while it is directly above', async () => {
+  it('replaces a row only if it was the last output and nothing was typed since', async () => {
     const { screen, type, drawn, written } = screenUnderTest()
     const done = { to: 'err', text: '✓ npm test\n', overRow: true } as const
     screen.print([{ to: 'err', text: '… npm test\n' }])

@@ -47,7 +47,7 @@ export class Screen {
     if (options.typing) this.#open()
   }
 
-  /** Shows the prompt for typing, now and after all output. */
+  /** Shows the prompt for typing now, and again after each output. */
   invite(): void {
     this.#isInviting = true
     this.#showPrompt()

@@ -274,7 +274,7 @@ async function anotherEditor(world: HostUnderTest, sessionId: string): Promise<E
   return editor
 }
 
-/** Resolves when all earlier messages of the editor were handled: two more requests of the editor are then answered. */
+/** Sends two more requests of the editor: once they are answered, all earlier messages of the editor were handled. */
 async function allHandled({ agent }: EditorUnderTest): Promise<void> {
   for (let asked = 0; asked < 2; asked++) await agent.request('session/list', {})
 }

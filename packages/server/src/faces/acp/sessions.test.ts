@@ -216,7 +216,7 @@ describe('sessions', () => {
     })
   })
 
-  it('that another client prompts are sent to the editor too', async () => {
+  it('send the editor the turns that another client starts, too', async () => {
     const { editor, world, sessionId } = await aSession()
     await world.host.command(sessionId, {
       type: 'prompt.submit',

@@ -70,7 +70,7 @@ describe('an invalid chat request', () => {
       'a folder that does not exist',
       { id: 'bad', messages: [user(text('hi'))], cwd: '/there/is/no/such/folder' },
     ],
-  ])('is refused with %s', async (_, body) => {
+  ])('with %s is refused', async (_, body) => {
     expect(await refusal(body)).toMatchObject({ status: 400, code: 'validation_error' })
   })
 
@@ -81,21 +81,21 @@ describe('an invalid chat request', () => {
     ['in invalid base64', 'data:image/png;base64,****'],
     ['in truncated base64', 'data:image/png;base64,abc'],
     ['without data', 'data:image/png;base64,'],
-  ])('is refused with a file %s', async (_, url) => {
+  ])('with a file %s is refused', async (_, url) => {
     const body = { id: 'bad', messages: [user({ type: 'file', mediaType: 'image/png', url })] }
     const answer = await refusal(body)
     expect(answer).toMatchObject({ status: 400, code: 'validation_error' })
     expect(answer.message).toContain('data URL')
   })
 
-  it('is refused with an image that is too large', async () => {
+  it('with an image that is too large is refused', async () => {
     const url = `data:image/png;base64,${'A'.repeat(13 * 1024 * 1024)}`
     const body = { id: 'huge', messages: [user({ type: 'file', mediaType: 'image/png', url })] }
     expect(await refusal(body)).toMatchObject({ status: 413, code: 'too_large' })
     expect(await chat.messages('huge')).toEqual([])
   })
 
-  it('is refused with an unknown agent', async () => {
+  it('with an unknown agent is refused', async () => {
     const body = { id: 'nobody', agent: 'nobody', messages: [user(text('hi'))] }
     expect(await refusal(body)).toMatchObject({ status: 404, code: 'agent_not_found' })
   })

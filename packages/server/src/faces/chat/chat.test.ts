@@ -268,7 +268,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(reloaded)
   })
 
-  it('shows a turn that was started elsewhere, on any session', async () => {
+  it('shows a turn that was started elsewhere, even in a session that no page created', async () => {
     const session = await chat.under.create()
     const gate = `elsewhere-${sdk}`
     await session.submit({ type: 'text', text: 'hello' }, { type: 'wait', gate })

@@ -164,7 +164,7 @@ describe('the outbox', () => {
   const limits = { replayBytes: 100, warnBytes: 200, evictBytes: 1000 }
   const frame = (bytes: number) => Buffer.alloc(bytes, 'x')
 
-  it('warns once while too many bytes are unsent, and again after they were sent in between', () => {
+  it('warns once while too many bytes are unsent, and once more if that recurs after all were sent', () => {
     const { outbox, sent, network } = onNetwork(limits)
     for (let written = 0; written < 6; written++) outbox.write(frame(60))
     expect(sent().filter(isLagging)).toHaveLength(1)

@@ -15,8 +15,9 @@ const maxCheckUs = 10
 const maxClosedMs = 100
 
 /**
- * The check of a request against its principal, compared with the hash of its token alone; and the time from the
- * revocation of a token until its sockets are closed, compared with a bare `ws` server that closes as many.
+ * The time to check a request against its principal, compared with hashing and looking up its token alone; and the time
+ * from the revocation of a token until its sockets are closed, compared with a bare `ws` server that closes as many
+ * sockets.
  */
 export const access: Figure = {
   name: 'access',
@@ -107,7 +108,9 @@ async function measureRevocation(quick: boolean, folder: string): Promise<Row> {
   }
 }
 
-/** The time from the request that revokes a token until its last socket is closed, with the code of a revocation. */
+/**
+ * The time from the request that revokes a token until its last socket is closed, with the close code of a revocation.
+ */
 async function revoked({ url, token }: { readonly url: string; readonly token: string }): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ name: 'bench', scopes: ['read'] })

@@ -7,7 +7,8 @@ const rate = 200
 const aims = { 50: 0.3, 99: 2 } as const
 
 /**
- * How much later a delta of the real Claude Code reaches a reader of the host than a reader of the SDK's own iterator.
+ * The added latency of a delta of the real Claude Code for a reader of the host, compared with a reader of the SDK's
+ * own iterator.
  */
 export const claudeLatency: Figure = {
   name: 'claude-latency',

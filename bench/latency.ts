@@ -4,7 +4,7 @@ import { percentile } from './lib/stats.ts'
 
 const aims = { p50: 0.3, p99: 2 }
 
-/** How much later a delta arrives than through a bare `ws` loop, at a steady rate. */
+/** The added latency of a delta at a steady rate, compared with a bare `ws` loop. */
 export const latency: Figure = {
   name: 'latency',
   async measure({ quick, folder }) {

@@ -17,8 +17,8 @@ const longestWaitMs = 30_000
 type Input = { readonly fleet: NodeFleet; readonly folder: string; readonly quick: boolean }
 
 /**
- * Several nodes on one PostgreSQL. BENCH_SESSIONS and BENCH_SECONDS set how many sessions stream at once, and for how
- * long.
+ * Several nodes on one PostgreSQL. BENCH_SESSIONS and BENCH_SECONDS set the number of sessions that stream at once, and
+ * the duration.
  */
 export const nodes: Figure = {
   name: 'nodes',
@@ -32,7 +32,7 @@ export const nodes: Figure = {
   },
 }
 
-/** How much later a delta arrives at a reader on another node than at one on the node of the owner. */
+/** The added latency of a delta for a reader on another node, compared with a reader on the node of the owner. */
 async function measureDeltas({ fleet, folder, quick }: Input): Promise<Row[]> {
   const readers = startProcess<ReaderCalls>('./reader-process.ts')
   try {
@@ -259,7 +259,7 @@ async function measurePauses(input: Input): Promise<Row[]> {
 }
 
 /**
- * The time of a takeover when every packet is lost between the owner and PostgreSQL, and from other nodes to the
+ * The time of a takeover if all packets are lost between the owner and PostgreSQL, and between the other nodes and the
  * owner.
  */
 async function blackHoleMs(input: Input): Promise<number> {
@@ -298,7 +298,7 @@ async function takeoverMs(
     const streaming = reader.until({ type: 'delta' })
     reader.send(promptFrame(session, { do: 'stamp', count: 1_000_000, rate: 20 }))
     await inTime(streaming, 'The session did not stream.')
-    // The failure comes at a random time between two beats of the owner.
+    // The failure comes at a random time between two extensions of the owner's lease.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 750))
     const taken = reader.until({ type: 'event' })
     const start = performance.now()

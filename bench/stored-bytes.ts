@@ -58,8 +58,8 @@ async function streamClaude(folder: string, turns: number) {
 }
 
 /**
- * The number of deltas of a turn. Turns differ in length, so that it does not matter how well a single one fits into
- * the file's pages.
+ * The number of deltas of a turn. Turns differ in length, so that the result does not depend on the fit of one length
+ * to the pages of the file.
  */
 function deltasOf(turn: number): number {
   return 3_000 + ((turn * 1_700) % 4_000)

@@ -41,7 +41,7 @@ await alerts.start()
 const { id } = await host.create({ agent: 'bench', cwd: folder })
 
 const calls = {
-  /** Returns the seconds for so many turns, one after another, each with this task. */
+  /** Runs `count` turns with this task, one after another. Returns the seconds that they took. */
   async turns({ task, count }: { task: Task; count: number }): Promise<number> {
     const start = performance.now()
     for (let turn = 0; turn < count; turn++) {

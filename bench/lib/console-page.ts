@@ -141,7 +141,8 @@ export function watch(): void {
   afterFrame.port1.onmessage = () => {
     bench.keystrokes.push({ laidOut, painted: performance.now() - pressed })
   }
-  // Added last, so the page has already drawn the letter; reading the height forces the layout.
+  // This listener is added last: when it runs, the page has already rendered the letter. Reading the height forces the
+  // layout.
   const input = () => {
     if (document.activeElement && document.activeElement.scrollHeight > 0)
       laidOut = performance.now() - pressed

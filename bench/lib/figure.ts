@@ -25,7 +25,7 @@ export type Figure = {
   readonly measure: (input: FigureInput) => Promise<Row[]>
 }
 
-/** A reader did not get everything, or not in order, so the measurement is void. */
+/** A reader did not receive all data in order, so the measurement is void. */
 export class LostError extends Error {
   override readonly name = 'LostError'
 }

@@ -77,7 +77,7 @@ const calls = {
     return equal
   },
 
-  /** Closes all sockets. Returns the problems that were found, and how many deltas arrived. */
+  /** Closes all sockets. Returns the problems that were found, and the number of deltas that arrived. */
   close() {
     for (const socket of sockets) socket.removeAllListeners('close').close()
     return { problems, deltas }

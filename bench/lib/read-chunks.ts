@@ -4,7 +4,7 @@ const lineFeed = 10
 
 /**
  * Reads a UI message stream to its end, or until it has `enough` chunks, without parsing them, so that the figure
- * measures the sender. The text is kept only with `keep`.
+ * measures the sender. The text is kept only if `keep` is set.
  */
 export async function readChunks(
   response: () => Promise<Response>,

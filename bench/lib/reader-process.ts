@@ -80,7 +80,7 @@ const calls = {
     let frames = 0
     let start = 0
     const perFrame = () => {
-      // The first frame of a replay announces it; the second is the first event.
+      // The first frame announces the replay; the second frame is the first event.
       if (++frames === 2) first = performance.now() - start
     }
     const done = reader!.until({ type: 'caught-up' }, { bytes, perFrame })

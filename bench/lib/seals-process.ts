@@ -60,8 +60,8 @@ async function recordTurn(open: OpenLog, size: number): Promise<void> {
 }
 
 /**
- * A text that makes an event of about `size` bytes: between half as many and one and a half times as many. With events of
- * one size, or of a few, the bytes of the file would depend on how many of them fit into a page.
+ * A text that makes an event of about `size` bytes, varied from half to one and a half times that size. With events of
+ * equal size, the size of the file would depend on the number of events that fit into a page.
  */
 function textOf(size: number, count: number): string {
   const length = size * (0.5 + ((count * 7919) % 1009) / 1009) - 130
@@ -85,7 +85,7 @@ const calls = {
     await closeLog()
     current = await openLog(isSealed)
   },
-  /** Microseconds for each event: the median of the turns, and the processor time of this thread for all of them. */
+  /** Microseconds for each event: the median of the turns, and the mean processor time of this thread. */
   async append({ turns, size }: { turns: number; size: number }) {
     const times: number[] = []
     const before = process.threadCpuUsage()
@@ -100,7 +100,7 @@ const calls = {
       cpuUs: (used.user + used.system) / turns / recordedATurn,
     }
   },
-  /** Closes the log; the bytes of its file. */
+  /** Closes the log. Returns the size of its file in bytes. */
   close: closeLog,
   /** Milliseconds to verify the export of a log, and to read the same lines as JSON. */
   async verify({ events, size }: { events: number; size: number }) {

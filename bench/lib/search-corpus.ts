@@ -94,14 +94,14 @@ function* drafts(count: number, random: () => number): Generator<EventDraft> {
   }
 }
 
-/** Words of which the rank follows Zipf's law. */
+/** Words whose ranks follow Zipf's law. */
 function prose(count: number, random: () => number): string {
   const words: string[] = []
   for (let index = 0; index < count; index++) words.push(wordOf(Math.floor(vocabularySize ** random()) - 1))
   return words.join(' ')
 }
 
-/** The same numbers in each run (mulberry32). */
+/** Returns a pseudo-random generator with the same numbers in each run (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {

@@ -35,7 +35,10 @@ function sizeOf(name: string): number {
 }
 
 const calls = {
-  /** How long it took to index all sessions, and the bytes of both files; undefined while it goes on. */
+  /**
+   * The time to index all sessions, and the sizes of the database and of the index. Undefined while sessions are being
+   * indexed.
+   */
   async indexed() {
     if (indexedMs === undefined) return undefined
     return { ms: indexedMs, bytes: sizeOf(file), indexBytes: sizeOf(indexFile) }

@@ -5,7 +5,7 @@ import { findChromium } from '../../../tests/run/chromium.ts'
 /** Draws the PNG icons of the installed page from icon.svg. Run it after icon.svg was changed, and commit the files. */
 const folder = new URL('../public/', import.meta.url)
 const svg = readFileSync(new URL('icon.svg', folder), 'utf8').replace(/<title>.*<\/title>/, '')
-/** Without rounded corners, and smaller: the system cuts the icon into a shape of its own. */
+/** The maskable icon has square corners and a margin, because the system cuts its own shape out of the icon. */
 const maskable = svg.replace(' rx="7"', '').replace('<path', '<path transform="translate(6.4 6.4) scale(.6)"')
 
 const executablePath = findChromium()

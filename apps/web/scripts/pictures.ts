@@ -13,7 +13,7 @@ import { ConsoleServer, commit, launchBrowser, openTab, phone } from '../../../t
  * `node --conditions=source apps/web/scripts/pictures.ts`.
  */
 const pictures = resolve(import.meta.dirname, '../../../docs/pictures')
-/** The console shows whole paths, so the folders are in a place with the same path on every machine. */
+/** The console shows whole paths, so the parent folder has the same path on every machine. */
 const projects = join(tmpdir(), 'projects')
 let commands = 0
 

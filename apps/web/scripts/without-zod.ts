@@ -21,9 +21,9 @@ const ownCode = /[\\/](?:apps[\\/]web|packages[\\/](?:client|protocol))[\\/]src[
 const schemaCheck = /\.safeParse\(|\.safeParse\?\.\(|(?<!\bJSON)\.parse(?:\?\.)?\(/
 
 /**
- * Replaces zod, a tenth of the page, by stand-ins for schemas, which only know what they were made of. The page checks
- * nothing with them: the server checks what the page sends, and the page trusts its server. The build fails if code that
- * remains in the page checks a value with a schema, because a stand-in cannot.
+ * Replaces zod, a tenth of the page, by objects that have the parts of a schema but cannot check a value. The page
+ * needs no checks: the server checks what the page sends, and the page trusts its server. The build fails if code in
+ * the page checks a value with a schema.
  */
 export function withoutZod(): Plugin {
   return {

@@ -188,7 +188,7 @@ export class FakeServer<Content> {
   refusal: (content: Content) => Error | undefined = () => undefined
   /** Whether receipts are lost, so that the sender waits. */
   losesReceipts = false
-  /** How long a command takes to arrive. */
+  /** The time that a command takes to arrive. */
   delayMs: () => number = () => 0
   readonly #waiting = new Set<() => void>()
 

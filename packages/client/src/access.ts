@@ -23,15 +23,15 @@ export type Access = {
   /** Creates a link that works once and signs in the first browser of a new person. */
   invite(invite: NewInviteInput, given?: Given): Promise<Invite & { readonly url: string }>
   withdrawInvite(inviteId: string, given?: Given): Promise<void>
-  /** The named tokens of the caller; with the scope `admin`, those of all people. */
+  /** The named tokens of the person; with the scope `admin`, those of all people. */
   tokens(given?: Given): Promise<readonly NamedToken[]>
   /** Creates a named token. The reply has its secret, which the server does not show again. */
   createToken(token: NewTokenInput, given?: Given): Promise<NamedToken & { readonly token: string }>
   revokeToken(tokenId: string, given?: Given): Promise<void>
-  /** The signed-in browsers of the caller; with the scope `admin`, those of all people. */
+  /** The signed-in browsers of the person; with the scope `admin`, those of all people. */
   devices(given?: Given): Promise<readonly Device[]>
   revokeDevice(deviceId: string, given?: Given): Promise<void>
-  /** Creates a link that signs in another browser of the caller. */
+  /** Creates a link that signs in another browser of the person. */
   createLink(given?: Given): Promise<{ readonly url: string; readonly expiresAt: number }>
 }
 

@@ -114,7 +114,10 @@ export function createClient(options: ClientOptions): Client {
 
 const eventOf = (item: FeedItem) => (item.type === 'event' ? item.event : undefined)
 
-/** Returns why the socket could not be opened, or undefined if the token was refused and has been renewed since. */
+/**
+ * Returns the reason why the socket could not be opened, as an error. Undefined if the token was refused and has been
+ * renewed since.
+ */
 async function probe(http: Http, credential: Credential): Promise<ParleyError | undefined> {
   const timeoutMs = 5_000
   try {

@@ -45,9 +45,9 @@ export type MirrorSnapshot = {
 }
 
 export type MirrorOptions = {
-  /** How many of the last events to load at first. 'all' folds the whole log. */
+  /** The number of events at the end of the log that are loaded first. 'all' folds the whole log. */
   readonly tail?: number | 'all'
-  /** How many events `loadOlder` loads. */
+  /** The number of events that `loadOlder` loads. */
   readonly page?: number
   /** A stored result of `tail()`. It is shown at once; if the log is still the same, the mirror continues from it. */
   readonly start?: () => Promise<SessionTail | undefined>

@@ -33,7 +33,7 @@ export type SocketStatus =
   | { readonly state: 'idle' }
   | { readonly state: 'connecting' }
   | { readonly state: 'open'; readonly version: string }
-  /** Between two attempts. `error` is why the last attempt failed, once that is known. */
+  /** Between two attempts. `error` is the reason why the last attempt failed, once the reason is known. */
   | { readonly state: 'waiting'; readonly error?: ParleyError }
   /** The server refuses access; trying again would not help. */
   | { readonly state: 'stopped'; readonly error: ParleyError }

@@ -39,7 +39,10 @@ export type TerminalTarget = Omit<WebSocketTarget, 'path' | 'token'> & {
   readonly clock: Clock
   readonly backoff: Backoff
   readonly closing: AbortSignal
-  /** Returns why the WebSocket could not be opened. The socket of the feed uses the same function. */
+  /**
+   * Returns the reason why the WebSocket could not be opened, as an error. The socket of the feed uses the same
+   * function.
+   */
   readonly probe: () => Promise<ParleyError | undefined>
 }
 

@@ -7,14 +7,14 @@ import { taggedUnion } from './tagged-union.ts'
  * - request.waiting: a permission or a question waits for a person.
  * - request.resolved: such a request was answered, or is no longer needed.
  * - turn.ended: a turn was completed or cancelled.
- * - turn.failed: a turn failed, or how it ended is unknown.
+ * - turn.failed: a turn failed, or its outcome is unknown.
  */
 export const AlertKind = z.enum(['request.waiting', 'request.resolved', 'turn.ended', 'turn.failed'])
 export type AlertKind = z.infer<typeof AlertKind>
 
 /**
- * How much of a session an alert tells. none: only that something happened. title: the title of the session, and the
- * tool. full: also the command, the questions or the error.
+ * The detail of a target, which limits the content of its alerts. none: only that something happened. title: the title
+ * of the session, and the tool. full: also the command, the questions or the error.
  */
 export const AlertDetail = z.enum(['none', 'title', 'full'])
 export type AlertDetail = z.infer<typeof AlertDetail>

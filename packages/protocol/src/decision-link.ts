@@ -3,11 +3,11 @@ import { DecisionLinkId, PersonId, RequestId, SessionId } from './ids.ts'
 import { PersonName } from './people.ts'
 import { OpenPermissionRequest } from './session-state.ts'
 
-/** What a link can do. Its scope is always `once`. */
+/** A decision that a link can make. Its scope is always `once`. */
 export const LinkDecision = z.enum(['allow', 'deny'])
 export type LinkDecision = z.infer<typeof LinkDecision>
 
-/** Longer than a person needs to see a message, and short enough that a forgotten link ends by itself. */
+/** Longer than a person needs to see a message, and short enough that a forgotten link soon expires. */
 export const longestLinkMs = 86_400_000
 export const defaultLinkMs = 3_600_000
 
@@ -55,7 +55,7 @@ const code = z.string().regex(/^[\w-]{43}$/, 'not the code of a link')
 export const LinkCode = z.strictObject({ code })
 export type LinkCode = z.infer<typeof LinkCode>
 
-/** What the holder of a link sees. */
+/** The data of a link that its holder sees. */
 export const LinkedRequest = DecisionLink.pick({
   linkId: true,
   name: true,
@@ -77,8 +77,8 @@ export const DecisionByLink = z.strictObject({
 export type DecisionByLink = z.infer<typeof DecisionByLink>
 
 /**
- * Why a link does not work, in `details.reason` of the error `conflict`.
- * - used, expired, revoked: of the link itself.
+ * The reason why a link does not work, in `details.reason` of the error `conflict`.
+ * - used, expired, revoked: the link was used or revoked, or has expired.
  * - resolved: the request was answered or withdrawn, or its session was deleted.
  * - changed: the request has another input than the one that the link is for.
  * - rights: the person, browser or token that created the link may no longer decide this request.

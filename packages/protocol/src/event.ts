@@ -283,7 +283,7 @@ export function decodeEvent(value: unknown): SessionEvent | UnknownEvent {
 
 const placeholder = { seq: 1, at: 0, sessionId: '-' }
 
-/** The problem for which an adapter's draft cannot be recorded; undefined if it can. */
+/** The problem with an adapter's draft that cannot be recorded; undefined if the draft can be recorded. */
 export function draftProblem(draft: { type: string }): z.ZodError | undefined {
   const schema = schemas.get(draft.type)
   if (!schema)

@@ -37,8 +37,8 @@ const bookkeeping: ReadonlySet<string> = new Set([
 ])
 
 /**
- * True if the event changes `updatedAt`. Settings that an agent reports by itself, e.g. at its start, do not; settings
- * that somebody requested do.
+ * True if the event changes `updatedAt`. A setting that an agent reports by itself, e.g. at its start, does not change
+ * `updatedAt`; a requested setting does.
  */
 function isNews(event: SessionEvent): boolean {
   if (event.type === 'session.configured')
@@ -291,8 +291,8 @@ function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>
 }
 
 /**
- * How many of the latest prompt ids are kept. They are enough to find the point up to which the agent's record matches
- * the log.
+ * The number of latest prompt ids that are kept: enough to find the point up to which the agent's record matches the
+ * log.
  */
 const maxHeard = 40
 

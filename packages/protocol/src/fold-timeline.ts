@@ -65,7 +65,8 @@ const turnFolds: Folds = {
     if (text !== undefined) notice(blocks, event, 'info', 'server_stopped', text)
   },
   'turn.parked': (blocks, event) => {
-    // A client that shows the session also shows that it waits for its machine.
+    // A caretaker's record needs no notice: a client that shows the session also shows that the session waits for its
+    // machine.
     if (event.recordedBy !== 'caretaker') notice(blocks, event, 'info', 'turn_parked', parkText(event))
   },
 }

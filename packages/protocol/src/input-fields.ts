@@ -66,7 +66,7 @@ export function commandOf(input: unknown): string | undefined {
 }
 
 /**
- * The command that ran instead of the one the agent asked for; undefined if nobody edited it. `allowed` is
+ * The edited command that ran instead of the requested command; undefined if nobody edited the command. `allowed` is
  * the input in the answer.
  */
 export function editedCommand(asked: unknown, allowed: unknown): string | undefined {

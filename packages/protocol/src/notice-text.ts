@@ -2,8 +2,8 @@ import type { EventOf } from './event.ts'
 import type { RecordedBy } from './turn.ts'
 
 /**
- * The sentence shown when a turn waits without a process. If another node recorded it, `lossText` says before why the
- * process is gone.
+ * The sentence shown when a turn waits without a process. If another node recorded the event, an earlier notice with
+ * `lossText` says why the process is gone.
  */
 export function parkText({ reason, recordedBy }: EventOf<'turn.parked'>): string {
   return recordedBy ? continuation[recordedBy] : parkTexts[reason]

@@ -7,10 +7,10 @@ import { Lifetime, Limits, PersonName, Scopes } from './people.ts'
  */
 export const pairingLetters = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 
-/** How many letters of a pairing code are random. */
+/** The number of random letters in a pairing code. */
 export const pairingCodeLength = 12
 
-/** How many further letters name the node that made the code, if several servers share a database. */
+/** The number of further letters, which name the node that made the code, if several servers share a database. */
 export const pairingNodeLength = 4
 
 const pairingCode = new RegExp(

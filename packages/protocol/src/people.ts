@@ -89,7 +89,7 @@ export const NewToken = z.strictObject({
 export type NewToken = z.infer<typeof NewToken>
 export type NewTokenInput = z.input<typeof NewToken>
 
-/** The caller of a request: its person, its device or token, its scopes and limits. */
+/** The principal of a request: the person, the device or token, and its scopes and limits. */
 export const Me = z.object({
   person: Person.partial({ role: true, createdAt: true }).meta({
     description: 'The role and the time are absent if the server does not store the person',

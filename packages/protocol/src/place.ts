@@ -2,8 +2,8 @@ import { z } from 'zod'
 
 /**
  * The machine of a folder, if several servers share a database: the same path on another machine is another folder. A
- * setting for a folder applies only at its place. If a caller gives no place, the place of the server that is called
- * is used.
+ * setting for a folder applies only at its place. If a request names no place, the place of the server that receives
+ * the request is used.
  */
 export const Place = z
   .string()

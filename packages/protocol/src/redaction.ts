@@ -30,7 +30,7 @@ const contents: Contents = {
     locations: undefined,
   }),
   'tool-call.ended': () => ({ content: [] }),
-  // A hash of the input would let anybody confirm a guess.
+  // The hash of the input is removed too, because it would let anybody confirm a guess of the input.
   'permission.requested': ({ options }) => ({
     title: placeholder,
     input: {},

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { SessionSummary } from './session-summary.ts'
 
-/** What a found text is: a prompt or an answer to a question, text of the agent, a tool call, or its result. */
+/**
+ * The kind of a found text. prompt: a prompt, or a person's answer to a question. answer: a text or a question of the
+ * agent. call: a tool call. output: the result of a call.
+ */
 export const SearchKind = z.enum(['prompt', 'answer', 'call', 'output'])
 export type SearchKind = z.infer<typeof SearchKind>
 

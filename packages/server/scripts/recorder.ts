@@ -3,7 +3,7 @@ import { hostname, tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type ModelServer, startModelServer } from '../src/testing/model-server.ts'
 
-/** Where one scenario is recorded: a temporary folder with a project and a home, and a scripted model. */
+/** The surroundings of one scenario: a temporary folder with a project and a home, and a scripted model. */
 export type Place = {
   readonly path: string
   readonly cwd: string
@@ -14,7 +14,7 @@ export type Place = {
 type Scenario = { readonly files?: Readonly<Record<string, string | Buffer>> }
 
 export type Recorder<S extends Scenario> = {
-  /** The folder name of the adapter that the recordings are stored with. */
+  /** The name of the adapter's folder, in which the recordings are stored. */
   readonly adapter: string
   readonly scenarios: Readonly<Record<string, S>>
   /** Plays the scenario and returns the lines of its recording. */

@@ -9,7 +9,7 @@ import { awaitedTexts } from './awaited.logic.ts'
 
 const shape = 'shrink-0 max-md:max-w-full max-md:truncate'
 
-/** Shows on which machine and node the open session runs, or which machine it waits for. */
+/** Shows the machine and the node of the open session, or the machine that the session waits for. */
 export default function SessionNodeFact() {
   const { nodes } = useNodes()
   return nodes.length > 1 ? <Where nodes={nodes} /> : null

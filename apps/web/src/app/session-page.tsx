@@ -162,7 +162,7 @@ function Dock() {
 function useFindKey(setFinding: (open: boolean) => void): void {
   useWindowEvent('keydown', (event) => {
     if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
-    // Inside a panel the panel handles the key: a terminal has its own search, and changes use the browser's search.
+    // Inside a panel, the panel handles the key: a terminal has its own search, and changes use the browser's search.
     if (event.target instanceof Element && event.target.closest('aside')) return
     event.preventDefault()
     setFinding(true)

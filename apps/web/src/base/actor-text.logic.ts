@@ -19,8 +19,8 @@ export function actorText(actor: Actor): string {
 }
 
 /**
- * The name to show beside a prompt or a setting. Undefined for the viewer's own work, unless a program did it with a
- * named token, or somebody with a link of the viewer.
+ * The name to show beside a prompt or a setting. Undefined if the viewer created it in a browser or with the token of
+ * the machine.
  */
 export function otherActorText(actor: Actor | undefined, viewer: Viewer): string | undefined {
   if (!actor || viewer.personId === undefined) return undefined

@@ -85,7 +85,7 @@ export async function storeDevice(device: StoredDevice): Promise<void> {
 
 /**
  * Stores the id of the key that has just signed a nonce. Does nothing if the browser was signed out or signed in again
- * meanwhile. If it fails, the browser does without the id until it gets another access token.
+ * meanwhile. If the write fails, the browser has no id until it gets another access token.
  */
 async function storeKeyId(deviceId: string, keyId: string): Promise<void> {
   const transaction = (await database()).transaction('devices', 'readwrite')

@@ -15,7 +15,7 @@ export function ago(at: number, now: number): string {
   return new Date(at).toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
 }
 
-/** How long ago a time was, for use within a sentence such as "Signed in 6 min ago". */
+/** The age of a time, for use in a sentence such as "Signed in 6 min ago". */
 export function agoInWords(at: number, now: number): string {
   const past = now - at
   if (past < minute) return 'just now'
@@ -65,7 +65,7 @@ export function relativePath(path: string, folder: string): string {
   return folder !== '' && path.startsWith(root) ? path.slice(root.length) : path
 }
 
-/** How long a turn worked, and how long it waited for people. */
+/** The working time of a turn, and the time that it waited for people. */
 export function turnTime(durationMs: number, waited: number): string {
   const work = duration(Math.max(0, durationMs - waited))
   return waited >= 1000 ? `${work}, ${duration(waited)} waiting for you` : work

@@ -22,8 +22,8 @@ export function awaitedName(nodes: readonly NodeInfo[], place: string | undefine
 }
 
 /**
- * How long to wait before the nodes are loaded again. Short if there are several: the header of a session must not name
- * a node that has stopped. Undefined on SQLite, where there is only one.
+ * The delay before the nodes are loaded again. It is short if there are several nodes: the header of a session must not
+ * name a node that has stopped. Undefined on SQLite, which has only one node.
  */
 export function refreshDelay({ nodes, database }: NodeList): number | undefined {
   if (nodes.length === 0) return 1_000

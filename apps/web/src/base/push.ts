@@ -9,7 +9,7 @@ export function pushProblem(): 'insecure' | 'not-installed' | 'unsupported' | un
   return /iPhone|iPad/.test(navigator.userAgent) ? 'not-installed' : 'unsupported'
 }
 
-/** Subscribes this browser. The caller has been granted the permission to show notifications. */
+/** Subscribes this browser. The person must have permitted notifications. */
 export async function startPush(): Promise<void> {
   const { pushKey } = await client.call('listTargets')
   const { pushManager } = await navigator.serviceWorker.ready

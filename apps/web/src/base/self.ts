@@ -42,7 +42,10 @@ export function useMay(scope: Scope): boolean {
   return useStore(self, (state) => permits(state, scope))
 }
 
-/** Whether the server has the feature. True until it is known, because only a server inside another program may lack it. */
+/**
+ * Whether the server has the feature. True until the features are known, because only a server inside another program
+ * may lack one.
+ */
 export function useHas(feature: keyof NonNullable<Me['features']>): boolean {
   return useStore(self, ({ features }) => features?.[feature] ?? true)
 }

@@ -55,7 +55,7 @@ export function withEditedInput(
   return edited === undefined ? call : { ...call, input: edited }
 }
 
-/** The command that ran instead of the one the agent asked for; undefined if nobody edited it. */
+/** The edited command that ran instead of the requested command; undefined if nobody edited the command. */
 export function commandRun(request: BlockOf<'permission' | 'question'> | undefined): string | undefined {
   return request?.type === 'permission'
     ? editedCommand(request.request.input, request.resolution?.input)

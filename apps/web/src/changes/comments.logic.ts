@@ -21,8 +21,8 @@ export const samePlace = (one: Place, other: Place) =>
   one.path === other.path && one.line === other.line && one.side === other.side
 
 /**
- * Adds a comment, or replaces the one at its place. A comment with an empty text removes the one at its
- * place.
+ * Adds a comment, or replaces the earlier comment on the same line. A comment with an empty text only removes the
+ * earlier comment.
  */
 export function withComment(comments: readonly Comment[], comment: Comment): readonly Comment[] {
   const others = comments.filter((other) => !samePlace(other, comment))

@@ -170,7 +170,9 @@ function LineNumber({ line, path, onEdit, look = '' }: LineNumberProps) {
   )
 }
 
-/** How long lines must be in view before they are highlighted: scrolling past does not occupy the worker. */
+/**
+ * The time that lines must be in view before they are highlighted, so that scrolling past does not occupy the worker.
+ */
 const lingerMs = 150
 
 /** The tokens of the lines, computed by the worker once the lines are in view. They do not change the layout. */

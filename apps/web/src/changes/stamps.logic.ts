@@ -1,8 +1,8 @@
 import type { FileChange } from '@parley/protocol'
 
 /**
- * For each file, how many times it may have changed since the panel opened. A patch is fetched again when its stamp
- * grows.
+ * The stamp of each file: the number of times that the file may have changed since the panel opened. The patch of the
+ * file is fetched again when the stamp grows.
  */
 export type Stamps = ReadonlyMap<string, number>
 

@@ -110,7 +110,7 @@ function watch(id: string, refresh: (paths?: readonly string[]) => void): () => 
   }
 }
 
-/** A number that changes when a step that may have written something ends. */
+/** The `seq` of the last block whose end may mean that files have changed: a turn end or an ended tool call. */
 function endedSteps(timeline: readonly { type: string; seq: number; status?: string }[]): number {
   for (let at = timeline.length - 1; at >= 0; at--) {
     const block = timeline[at]!

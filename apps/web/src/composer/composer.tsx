@@ -103,7 +103,7 @@ function useFocusOnOpen(field: React.RefObject<HTMLTextAreaElement | null>, sess
   }, [sessionId])
 }
 
-/** Shows why a prompt was refused and put back into the composer. */
+/** Shows the reason why the server refused a prompt, whose text is in the composer again. */
 function RefusalNote() {
   const { refusal } = draftOf(useSessionId())
   const why = useStore(refusal)

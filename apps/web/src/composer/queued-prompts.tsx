@@ -108,7 +108,7 @@ function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number;
   )
 }
 
-/** The text of a prompt, and the person if another one has sent it. */
+/** The text of a prompt, and its sender if somebody else sent it. */
 function PromptWords({ prompt }: { prompt: Prompt }) {
   const other = otherActorText(prompt.actor, useSelf())
   return (

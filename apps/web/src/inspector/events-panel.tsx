@@ -57,7 +57,10 @@ export default function EventsPanel() {
   )
 }
 
-/** Whether the events match their seals. Checked when the panel is opened, because the server must read the whole log. */
+/**
+ * Shows whether the events match their seals. The check runs only when the panel is opened, because the server must
+ * read the whole log.
+ */
 function SealCheck() {
   const result = useCheck(useSessionId())
   const { text, isBad } = result === undefined ? { text: 'Verifying…', isBad: false } : checkText(result)

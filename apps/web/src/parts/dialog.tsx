@@ -6,7 +6,8 @@ type Props = { label: string; onClose: () => void; className?: string; children:
 /** The browser's modal dialog: it traps the focus, closes on Escape, and returns the focus. */
 export function Dialog({ label, onClose, className = '', children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
-  // A layout effect closes the dialog before it is removed; after that the browser cannot return the focus.
+  // A layout effect closes the dialog before React removes it. The browser cannot return the focus from a removed
+  // dialog.
   useLayoutEffect(() => {
     const element = dialog.current
     if (element && !element.open) element.showModal()

@@ -24,7 +24,7 @@ export function BackToSessions({ className }: { readonly className?: string }) {
 
 type BackProps = { readonly to: Route; readonly label: string; readonly className?: string }
 
-/** A link from a page to the list from which it was opened, on a phone. */
+/** On a phone, the link from a page back to the list from which the page was opened. */
 export function BackLink({ to, label, className = '-ml-3 size-11 shrink-0' }: BackProps) {
   return (
     <Link

@@ -20,7 +20,10 @@ export type GivenAnswer = AnswerContent & Envelope
 
 /** An answer that is accepted within this time is not shown as waiting. */
 const lateMs = 700
-/** How many accepted answers stay in memory, so that a request counts as answered until the log shows its answer. */
+/**
+ * The number of accepted answers that stay in memory, so that a request counts as answered until the log shows its
+ * answer.
+ */
 const keepSent = 50
 
 type Options = OutboxBrowser & {
@@ -65,7 +68,10 @@ export class AnswerOutbox extends Outbox<AnswerContent> {
     this.add({ sessionId, requestId, answer: withInputHash(request, answer), asked, said })
   }
 
-  /** Whether this tab has answered. Answers of other tabs do not count: the server accepts the first answer. */
+  /**
+   * Whether this tab has answered the request. An answer of another tab does not prevent an answer in this tab: the
+   * server accepts the first of them.
+   */
   isGivenHere(requestId: string): boolean {
     return this.get().some((item) => item.requestId === requestId && item.tab === this.#options.tab())
   }

@@ -17,7 +17,8 @@ export const answers = new AnswerOutbox({
   async send({ sessionId, requestId, answer, commandId }, signal) {
     const signed = await signedInTime(sessionId, answer, commandId)
     const sent = client.command(sessionId, signed, { commandId, signal })
-    // The server refuses the signature if another tab has meanwhile signed this browser in again.
+    // If another tab has meanwhile signed this browser in again, the server refuses the signature, and the answer is
+    // sent without it.
     await (signed === answer
       ? sent
       : sent.catch((thrown: unknown) => {
@@ -63,7 +64,7 @@ export function startAnswers(): void {
 /** The functions that answer a request, and whether an answer is being sent. */
 export function useAnswer(sessionId: string, request: OpenRequest) {
   const { requestId } = request
-  // Loaded while the server is reachable: the answer may be given when it is not.
+  // Loads the code that signs answers now: the person may answer when the server is unreachable.
   useEffect(() => void loadSigning().catch(() => {}), [])
   return {
     sending: useStore(answers, () => answers.isGivenHere(requestId)),

@@ -8,7 +8,7 @@ const cards = new Map<Element, (key: string) => boolean>()
 
 /** After a change of the cards, keys are ignored for this time: they may have been meant for the previous card. */
 const pauseMs = 500
-/** How long a person who types is assumed to continue typing, even if the field has disappeared. */
+/** For this time after a keystroke, the person is assumed to be still typing, even if the field has disappeared. */
 const writingMs = 1500
 
 let changedAt = Number.NEGATIVE_INFINITY

@@ -1,4 +1,4 @@
-/** How long a link still works, such as "works for 54 minutes". */
+/** The remaining lifetime of a link as text, such as "works for 54 minutes". */
 export function timeLeft(expiresAt: number, now: number): string {
   const minutes = Math.ceil((expiresAt - now) / 60_000)
   if (minutes <= 0) return 'expired'

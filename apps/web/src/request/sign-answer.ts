@@ -16,7 +16,7 @@ export async function signAnswer(
   return { ...answer, signature: { keyId: device.keyId, value: base64url(bytes) } }
 }
 
-/** The text to sign; undefined for an answer of an earlier version of this page, which does not name its input. */
+/** The text to sign; undefined if an earlier version of this page stored the answer, without the hash of the input. */
 function textOf(sessionId: string, answer: AnswerCommand, commandId: string): string | undefined {
   if (answer.type === 'question.answer') return answerText({ sessionId, ...answer, commandId })
   const { inputHash, scope = 'once' } = answer

@@ -10,7 +10,7 @@ export function UnsentAnswer({ answer }: { answer: GivenAnswer }) {
   const { state, asked, said, problem } = answer
   const row = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // Nothing has the focus if the card that this row replaces was focused.
+    // If the card that this row replaces had the focus, nothing has the focus now.
     if (lacksFocus()) row.current?.focus({ preventScroll: true })
   }, [])
   useFocusFallback(row)

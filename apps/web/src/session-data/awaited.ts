@@ -17,7 +17,7 @@ export type Awaited = {
   readonly lastRow: (state: Pick<SessionState, 'status' | 'requests' | 'queue'>) => string | undefined
 }
 
-/** Set by the header of the session, which asks where the session runs. */
+/** Set by the header of the session, which requests the node of the session. */
 export const awaited = createStore<Awaited | undefined>(undefined)
 
 /** Defined if no server runs on the machine of the open session. */

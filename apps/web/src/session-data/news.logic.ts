@@ -10,7 +10,10 @@ export type News = {
   readonly text: string
 }
 
-/** Requests that were not there before. Those that were open when the page loaded are not reported. */
+/**
+ * The requests that are not in `before`. Empty if `before` is undefined: requests that were open when the page loaded
+ * are not reported.
+ */
 export function newRequests(
   before: ReadonlySet<string> | undefined,
   requests: readonly WaitingRequest[],

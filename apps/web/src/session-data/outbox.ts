@@ -31,14 +31,14 @@ export type OutboxOptions<Content> = OutboxBrowser & {
   readonly sequenceOf?: (item: Content) => string
   /** An item that is not accepted after this time is marked as late. */
   readonly late?: { readonly ms: number; readonly tell: (item: Content & Envelope) => void }
-  /** How many accepted items stay in the list, in memory only. */
+  /** The number of accepted items that stay in the list, in memory only. */
   readonly keepSent?: number
 }
 
 /**
  * Holds commands until the server has accepted them. Items are stored, so a reload, a lost connection or a closed tab
- * loses nothing. An item is sent by one tab at a time, at first the one that added it, and always under the same
- * command id, so it takes effect once. When that tab is closed, another tab decides whether to send or hold the item.
+ * loses nothing. An item is sent by one tab at a time and always under the same command id, so it takes effect once.
+ * The tab that added the item sends it; when that tab is closed, another tab decides whether to send or hold the item.
  */
 export class Outbox<Content extends object> {
   readonly #options: OutboxOptions<Content>
@@ -134,7 +134,7 @@ export class Outbox<Content extends object> {
       // The lock is taken before the item's turn: another tab must not treat a waiting item as abandoned.
       await locks.run(this.#lockOf(commandId), signal, async () => {
         await turn.comes
-        // Another tab may have sent it while this one waited for the lock.
+        // Another tab may have sent the item while this tab waited for the lock.
         this.#items.load()
         if (signal.aborted || !isPending(this.#items.find(commandId))) return
         await send(item, signal)

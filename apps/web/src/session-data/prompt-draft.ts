@@ -13,7 +13,7 @@ export type AttachmentStorage = {
 
 /** The former place of an edited prompt in the queue, to which the prompt returns. */
 export type QueuePlace = {
-  /** The ids of the prompts that came after it. */
+  /** The ids of the prompts that followed the edited prompt. */
   readonly followers: readonly string[]
   readonly paused: boolean
 }

@@ -6,7 +6,7 @@ import { removeServiceWorker } from '../base/service-worker.ts'
 import { clearCache, stopCaching } from './cache.ts'
 
 export const signedOutKey = 'parley:signed-out'
-/** The first characters of the value of `signedOutKey` if the access was ended elsewhere. */
+/** The prefix of the value of `signedOutKey` if the device was revoked elsewhere. */
 export const revokedMark = 'revoked '
 let leaving: Promise<void> | undefined
 
@@ -33,7 +33,7 @@ function leave(mark: string): Promise<void> {
 async function clear(mark: string): Promise<void> {
   stopCaching()
   client.close()
-  // Calls that are aborted by the close may still write to storage, so storage is cleared after them.
+  // Closing the client aborts its calls, which may still write to storage. Storage is cleared after these writes.
   await new Promise((resolve) => setTimeout(resolve))
   setPushMark(undefined)
   preferences.set(({ agent, folder, ...rest }) => rest)

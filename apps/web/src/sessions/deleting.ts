@@ -8,8 +8,8 @@ import { draftOf } from '../session-data/prompts.ts'
 
 const undoMs = 7000
 /**
- * How long after the undo time another page sends the deletion, if the tab in which the session was deleted has not
- * sent it.
+ * The time after the end of the undo time. If the tab in which the session was deleted has not sent the deletion by
+ * then, another page sends it.
  */
 const graceMs = 1500
 

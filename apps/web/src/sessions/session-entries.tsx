@@ -70,7 +70,7 @@ export function exportEntry(sessionId: string) {
 async function fetchExport(sessionId: string, format: ExportFormat): Promise<void> {
   const { path } = await client.call('createDownload', { params: { id: sessionId }, body: { as: format } })
   const link = document.createElement('a')
-  // Relative to the base of the page.
+  // Without the leading slash, the path is relative to the base of the page.
   link.href = path.slice(1)
   if (format === 'html') Object.assign(link, { target: '_blank', rel: 'noopener' })
   else link.download = ''

@@ -3,7 +3,7 @@ import { visible } from '../base/format.logic.ts'
 
 type Purpose = {
   readonly purpose: string
-  /** The servers on which changes take effect. Undefined if there is only one server. */
+  /** A note on the servers on which changes take effect. Undefined if there is only one server. */
   readonly note?: string
 }
 

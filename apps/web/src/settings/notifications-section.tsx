@@ -79,7 +79,7 @@ export function PushSection() {
   )
 }
 
-/** The targets of alerts, each with the last attempt to send one. */
+/** The targets of alerts, each with the last attempt to send an alert. */
 export function TargetsSection() {
   const { list: targets, reload, change } = useServerList(listTargets)
   const [secret, setSecret] = useState<string>()

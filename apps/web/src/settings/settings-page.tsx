@@ -29,7 +29,7 @@ const sections: Record<SettingsSection, readonly ComponentType[]> = {
   nodes: [NodesSection],
 }
 
-/** What a section has, for the list of sections on a phone. */
+/** The contents of each section, for the list of sections on a phone. */
 const contents: Record<SettingsSection, string> = {
   agents: 'Install, sign in, API keys, variables',
   permissions: 'What agents may do without asking',

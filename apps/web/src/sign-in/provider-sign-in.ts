@@ -11,7 +11,7 @@ export async function providerName(): Promise<string | undefined> {
   return (await http.call('getSignIn')).oidc?.name
 }
 
-/** Leaves the page for the provider. `code` is that of an invitation or a one-time link. */
+/** Opens the page of the provider. `code` is the code of an invitation or of a one-time link. */
 export async function startAtProvider(code?: string): Promise<void> {
   const { url, state, secret } = await http.call('startOidc', { body: code ? { code } : {} })
   sessionStorage.setItem(storedAs, JSON.stringify({ state, secret } satisfies Started))

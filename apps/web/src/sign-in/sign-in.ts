@@ -26,7 +26,7 @@ export async function signIn(register: (publicKey: string) => Promise<Device>): 
 export const suggestedName = () => deviceName(navigator.userAgent)
 
 type About = {
-  /** The name of this browser. If it is the suggested one, the server may prefer the name of the pairing. */
+  /** The name of this browser. The suggested name is not sent: the server may know a name from the pairing. */
   readonly name?: string
   /** The new person. Required with the code of an invitation. */
   readonly person?: { readonly name: string }

@@ -9,7 +9,7 @@ import { ProviderButton } from './provider-button.tsx'
 
 const title = 'This browser is not signed in'
 
-/** Whether the access of this browser was ended elsewhere, or has expired. */
+/** Whether this browser was signed out elsewhere, or its access has expired. */
 const wasRevoked = () => localStorage.getItem(signedOutKey)?.startsWith(revokedMark) === true
 const revokedTitle = 'This browser was signed out'
 const revokedText =

@@ -156,7 +156,7 @@ async function problemOf(folder: string): Promise<FolderProblem | undefined> {
   )
 }
 
-/** How long the choices must stay the same before they are sent. */
+/** The time for which the choices must stay the same before they are sent. */
 const settledMs = 400
 
 /** Announces the session to the server while its prompt is being written, so that its agent starts early. */

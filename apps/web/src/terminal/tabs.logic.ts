@@ -54,12 +54,12 @@ export type Link = {
   readonly wasLost: boolean
 }
 
-/** Says why a terminal cannot be used. Undefined if it can. */
+/** The reason why a terminal cannot be used. Undefined if the terminal is usable. */
 export function endText({ state, wasLost }: Link, isGone: boolean): string | undefined {
   if (state === 'gone')
     return wasLost
       ? 'This terminal ended: its server stopped.'
       : 'This terminal ended: its server stopped, or it was closed in another window.'
-  // A terminal that is closed elsewhere is no longer listed; its connection remains.
+  // A terminal that is closed elsewhere is no longer listed; its connection remains open.
   return isGone && state === 'open' ? 'This terminal was closed in another window.' : undefined
 }

@@ -182,9 +182,9 @@ function newTerminal(): Terminal {
 }
 
 /**
- * Runs work that creates style elements and fills them with text, as a terminal does when it opens. The page's
- * Content Security Policy forbids that text but allows constructed style sheets, so the text is put into those.
- * Returns the sheets, for `forgetSheets`.
+ * Runs work that creates style elements and fills them with text, as a terminal does when it opens. The page's Content
+ * Security Policy forbids that text but allows constructed style sheets, so the text is put into such sheets. Returns
+ * the sheets, for `forgetSheets`.
  */
 function withStyleSheets(work: () => void): readonly CSSStyleSheet[] {
   const sheets: CSSStyleSheet[] = []
@@ -223,7 +223,7 @@ function forgetSheets(sheets: readonly CSSStyleSheet[]): void {
 
 /**
  * The terminal colours a cell by setting the `style` attribute of its span. The page's Content Security Policy forbids
- * that, but allows the same text in the element's `style` property.
+ * this, but allows the same text in the element's `style` property.
  */
 function allowStyleText(): void {
   HTMLSpanElement.prototype.setAttribute = function setAttribute(name, value) {

@@ -3,7 +3,7 @@ import { findText } from '../base/find-text.ts'
 import type { Hit } from './find.logic.ts'
 
 const maxMarked = 2000
-/** How many frames a row may take to be rendered and to reach its final position. */
+/** The maximum number of frames that a row may take to be rendered and to reach its final position. */
 const maxFrames = 300
 
 /** Highlights the matches on screen without changing elements. */

@@ -15,7 +15,7 @@ export type Node =
       readonly key: string
       readonly block: BlockOf<'turn-end'>
       readonly files: readonly string[]
-      /** How many milliseconds the turn waited for people. */
+      /** The time in milliseconds that the turn waited for people. */
       readonly waited: number
     }
   | { readonly type: 'notice'; readonly key: string; readonly block: BlockOf<'notice'> }
@@ -28,7 +28,7 @@ export type CallNode = {
   readonly key: string
   readonly block: BlockOf<'tool-call'>
   readonly request?: RequestBlock
-  /** How many milliseconds the call waited for people. */
+  /** The time in milliseconds that the call waited for people. */
   readonly waited: number
   readonly children: readonly Node[]
 }
@@ -51,7 +51,7 @@ export type Segment = {
 
 /** The minimum number of consecutive quiet steps that are grouped into one line. */
 const minGroupSize = 3
-/** How many of the last steps of a running turn are not grouped. */
+/** The number of steps at the end of a running turn that are not grouped. */
 const ungroupedAtEnd = 2
 
 export type Reading = {
@@ -98,8 +98,8 @@ type From = {
 }
 
 /**
- * The segments of a timeline. A segment in `known` is reused if its blocks have not changed, and if its turn neither is
- * nor was open: the last steps of an open turn are not grouped.
+ * The segments of a timeline. A segment in `known` is reused if its blocks have not changed, and if its turn is not
+ * open and was not open before: the last steps of an open turn are not grouped.
  */
 export function segmentsOf(
   timeline: readonly Block[],

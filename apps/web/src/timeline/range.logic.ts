@@ -1,6 +1,6 @@
 import type { Range } from '@tanstack/react-virtual'
 
-/** How many extra rows may stay above the view: rows that scrolled out are removed in batches, not one by one. */
+/** The maximum number of extra rows above the view: rows that scrolled out are removed in batches, not one by one. */
 const slack = 6
 
 /** Returns a function that selects the rows to render. */

@@ -12,7 +12,7 @@ import { useSessionId, useSessionState } from '../session-data/session-context.t
 
 type Found = { readonly preview?: RewindPreview; readonly problem?: string }
 
-/** Shows which files a restore would change, and asks for confirmation. */
+/** Shows the files that a restore would change, and asks for confirmation. */
 export default function RewindDialog({ promptId, onClose }: { promptId: string; onClose: () => void }) {
   const id = useSessionId()
   const folder = useSessionState((state) => state.cwd)

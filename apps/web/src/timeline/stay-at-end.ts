@@ -16,7 +16,7 @@ export type EndKeeper = {
   leave(): void
   comeBack(): void
   /**
-   * Keeps the list from noticing the scrolling that follows the end, because the list renders differently while a
+   * Does not report scrolling to the list while the reader stays at the end: the list renders differently while a
    * reader scrolls.
    */
   observeElementOffset: VirtualizerOptions<HTMLDivElement, HTMLDivElement>['observeElementOffset']
@@ -28,7 +28,7 @@ export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKee
     if (!scroller.current) return
     const observer = new ResizeObserver(keeper.follow)
     observer.observe(scroller.current)
-    // The rows are observed too: the list resizes them without rendering, sometimes after its callback.
+    // The rows are observed too: the list resizes them without rendering, sometimes after the last call of `follow`.
     const rows = scroller.current.firstElementChild
     if (rows) observer.observe(rows)
     return () => observer.disconnect()

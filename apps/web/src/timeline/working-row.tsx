@@ -7,7 +7,7 @@ import { useAwaited } from '../session-data/awaited.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { useStopTasks } from '../session-data/stop-turn.ts'
 
-/** The last row. It shows that the agent works and for how long, so that silence is not mistaken for the end. */
+/** The last row. It shows that the agent works, and the elapsed time, so that silence is not mistaken for the end. */
 export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty: boolean }) {
   const status = useSessionState((state) => state.status)
   const startedAt = useSessionState((state) => state.turn?.startedAt)

@@ -4,7 +4,10 @@ import { OpenCodeServer } from '../../src/adapters/opencode/server.ts'
 import { serverEnvironment } from '../../src/adapters/opencode/settings.ts'
 import { opencodeProgram } from '../../src/testing/opencode-environment.ts'
 
-/** The lines of a recording that are not events. They mark what was sent to OpenCode, and when. */
+/**
+ * The lines of a recording that are not events. They mark the points at which a prompt or an interrupt was sent to
+ * OpenCode.
+ */
 export type Marker =
   | { readonly type: 'parley.turn'; readonly at: number }
   | { readonly type: 'parley.steer'; readonly messageID: string }

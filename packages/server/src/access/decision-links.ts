@@ -30,14 +30,14 @@ import {
 } from './principal.ts'
 import { createRateLimit } from './rate-limit.ts'
 
-/** What links may decide. `off`: there are no links. `deny`: a link can only deny. */
+/** The decisions that links can make. `off`: there are no links. `deny`: a link can only deny. */
 export type DecideByLink = 'off' | 'deny' | 'allow'
 
-/** The most links of one request, whatever became of them. */
+/** The maximum number of links of one request, including used, revoked and expired links. */
 export const maxLinksOfRequest = 10
-/** The most attempts of a person to create links. */
+/** The maximum number of links that a person can try to create within a period. */
 const creations = { max: 60, perMs: 60_000 }
-/** For how long a link that has expired can still tell its holder why it does not work. */
+/** The time for which an expired link stays in the store, so that its holder learns why the link does not work. */
 const keptMs = longestLinkMs
 
 export type DecisionLinkParts = {
@@ -51,7 +51,7 @@ export type DecisionLinkParts = {
   readonly now: () => number
 }
 
-/** What a link decided, and who is recorded as its actor. */
+/** The decision of a link, and the actor that is recorded for the decision. */
 export type LinkUse = {
   readonly decision: LinkDecision
   readonly link: DecisionLinkRecord
@@ -143,8 +143,8 @@ export class DecisionLinks {
   }
 
   /**
-   * What the holder of the code sees. Rejects with ParleyError `unauthorized` for an unknown code, and `conflict` for a
-   * link that no longer works.
+   * Returns the link and its request, as the holder of the code may see them. Rejects with ParleyError `unauthorized`
+   * for an unknown code, and `conflict` for a link that no longer works.
    */
   async show(code: string): Promise<LinkedRequest> {
     const { link, request, session, creator } = await this.#valid(code)
@@ -187,7 +187,7 @@ export class DecisionLinks {
     return { decision, link, actor: actorOf(principal, 'http') }
   }
 
-  /** The link of the code, with what it is for. Rejects unless the link can decide now. */
+  /** The link of the code, with its creator, session and request. Rejects unless the link can decide now. */
   async #valid(code: string) {
     const { store, host, decideByLink, now } = this.#parts
     const link = await store.decisionLink(hashOf(code))

@@ -47,8 +47,8 @@ export type DeviceGrant = Rights & { readonly personId: string }
 export const nonceLifetimeMs = 60_000
 export const accessTokenLifetimeMs = 15 * 60_000
 /**
- * How many access tokens a device may have; people have fewer tabs open. A further token invalidates the oldest one,
- * and its tab then requests a new one.
+ * The maximum number of access tokens of a device; people have fewer tabs open. A further token invalidates the oldest
+ * one, and its tab then requests a new one.
  */
 const maxTokens = 64
 const maxDevices = 1000
@@ -268,7 +268,7 @@ export class Devices {
     for (const [hash, issued] of this.#issued) if (mayGo(issued)) this.#issued.delete(hash)
   }
 
-  /** Removes a device that is revoked or expired if there is no room for a new one. Throws if there is none. */
+  /** If there is no room for a new device, removes a revoked or expired device. Throws if there is no such device. */
   async #makeRoom(): Promise<void> {
     const devices = this.#holders.all('device')
     if (devices.length < maxDevices) return

@@ -182,7 +182,7 @@ function settingMethods({ host, principal, by, needing }: Guard) {
     addRule: needing(['admin', 'decide'], (rule: Parameters<Host['addRule']>[0]) => host.addRule(rule, by)),
     removeRule: needing(['admin'], async (ruleId: string) => {
       const rule = (await host.rules()).find((one) => one.ruleId === ruleId)
-      // More calls can run without a rule that refuses or asks.
+      // The removal of a rule that refuses or asks lets more calls run.
       if (rule && rule.decision !== 'allow') expectScopes(principal, ['decide'])
       return host.removeRule(ruleId)
     }),
@@ -257,7 +257,9 @@ async function listWithin(
   return { sessions, ...defined({ cursor }) }
 }
 
-/** A page of hits in visible sessions. It may be shorter than asked for although there are more. */
+/**
+ * A page of hits in visible sessions. It may be shorter than the limit although more hits follow; then it has a cursor.
+ */
 async function searchWithin(
   host: Host,
   query: SearchQuery,
@@ -275,7 +277,8 @@ async function searchWithin(
 }
 
 /**
- * Throws ParleyError `not_found` for a session outside the limits of the principal, as for one that does not exist.
+ * Throws ParleyError `not_found` for a session outside the limits of the principal, as for a session that does not
+ * exist.
  */
 export async function expectReach(host: Host, { limits }: Principal, sessionId: string): Promise<void> {
   if (!limits) return
@@ -338,7 +341,7 @@ async function permittedFolders(
   )
 }
 
-/** Throws ParleyError `forbidden` if the principal has limits, for what no limit can confine. */
+/** Throws ParleyError `forbidden` if the principal has limits. For operations that limits cannot confine. */
 export function expectNoLimits({ name, limits }: Principal): void {
   if (!limits) return
   const kinds = Object.keys(limits).join(' and ')

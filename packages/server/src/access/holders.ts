@@ -27,7 +27,7 @@ export type Caller = {
   readonly isRevoked: boolean
   /**
    * Whether the access was revoked. If this process may have missed a revocation, it reads the stored records first.
-   * Rejects with ParleyError `busy` if it cannot.
+   * Rejects with ParleyError `busy` if the records cannot be read.
    */
   isSignedOut(): Promise<boolean>
   /** If this process may have missed a revocation, calls the callbacks of `onRevoked` before it returns. */
@@ -41,8 +41,8 @@ export type Caller = {
 }
 
 /**
- * Who may decide: every principal with the scope `decide`, or only browsers, because programs can read tokens from
- * disk.
+ * The principals that may decide: every principal with the scope `decide`, or only browsers, because programs can read
+ * tokens from disk.
  */
 export type DecideFrom = 'anywhere' | 'devices'
 

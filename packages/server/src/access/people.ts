@@ -27,7 +27,7 @@ export type Guest = {
   readonly identity?: Identity
 }
 
-/** The people who use this server, and the invitations of further ones. */
+/** The people who use this server, and the invitations of further people. */
 export class People {
   readonly #holders: Holders
   readonly #store: AccessStore

@@ -54,12 +54,12 @@ export function expectScopes(principal: Principal, needed: readonly Scope[]): vo
   throw new ParleyError('forbidden', message, { details: { scope: missing, scopes: [...scopes] } })
 }
 
-/** A device or a token as its owner sees it. */
+/** The rights, the id and the person of a device or a token. */
 export type Held = Rights & { readonly id: string; readonly personId: string }
 
 /**
- * Whether the principal may see the device or token: an administrator all, a browser those of its person, a token
- * itself.
+ * Whether the principal may see the device or token. An administrator sees all, a browser sees those of its person, and
+ * a token sees only itself.
  */
 export function maySee(principal: Principal, { id, personId }: Pick<Held, 'id' | 'personId'>): boolean {
   if (holds(principal, 'admin') || id === principal.id) return true

@@ -53,7 +53,7 @@ export class Tokens {
     await this.#holders.retire(holder)
   }
 
-  /** Loads the tokens, if this text has the form of one. If this returns a promise, await it before `callerOf`. */
+  /** Loads the tokens if this text has the form of a token. If this returns a promise, await it before `callerOf`. */
   learn(text: string): Promise<void> | undefined {
     if (!text.startsWith(tokenPrefix)) return undefined
     return this.#holders.isLoaded && this.#holders.isWaitedFor ? undefined : this.#holders.upToDate()
@@ -64,7 +64,7 @@ export class Tokens {
     return holder && this.#holders.callerOf(holder)
   }
 
-  /** Removes a token that is revoked or expired if there is no room for a new one. Throws if there is none. */
+  /** If there is no room for a new token, removes a revoked or expired token. Throws if there is no such token. */
   async #makeRoom(): Promise<void> {
     const tokens = this.#holders.all('token')
     if (tokens.length < maxTokens) return

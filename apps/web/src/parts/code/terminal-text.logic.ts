@@ -88,7 +88,7 @@ export function fromPlaceOf(text: string, wanted: string, { characters }: Limits
   return { shown: text.slice(start, start + characters), left: start }
 }
 
-/** The last lines of a long text, and how many characters are left out before them. */
+/** The last lines of a long text, and the number of characters before them that are left out. */
 export function tailOf(text: string, limits: Limits) {
   let start = Math.max(0, text.length - limits.characters)
   let lines = 0

@@ -25,17 +25,17 @@ export type AcpConnectionOptions = {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** How long an agent may take to stop its turn, then to exit by itself, and then to flush its last lines. */
+/** The time limits for an agent to stop its turn, then to exit by itself, and then to flush its last lines. */
 const stopWaitMs = 700
 const exitWaitMs = 1_500
 const lastLinesMs = 300
-/** How long an agent that reports its sign-in state may take to do so. */
+/** The time limit for the report of the sign-in state, for agents that report it. */
 const signInWaitMs = 6_000
 /**
  * The maximum number of stdout lines that are recorded although they are not messages. Further lines are only counted.
  */
 const maxRecordedLines = 20
-/** How long the agent must be silent before a text outside a turn counts as complete. */
+/** The time of silence after which a text outside a turn counts as complete. */
 const quietMs = 1_000
 
 /** Starts the agent and resolves when it accepts prompts. */

@@ -26,8 +26,8 @@ export type StartContext = {
 const authRequired = -32_000
 const methodNotFound = -32_601
 /**
- * A fence request: no agent has this method, and responses come in order, so the error response shows that all earlier
- * messages have arrived.
+ * The method of a request that only waits. No agent has this method, and responses come in order, so the error response
+ * shows that all earlier messages have arrived.
  */
 const ping = '_parley/ping'
 
@@ -146,7 +146,7 @@ export async function load(
   await wire.request('session/load', params)
   if (kept) deleteEmptyFiles(kept)
   if (!replayAfterLoad) return
-  // While the replay continues, a message arrives before the response to each fence request.
+  // While the replay continues, a message arrives before the response to each of these requests.
   do {
     replayed()
     await wire.request(ping, {}).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import type { NativeCall } from './native.ts'
 import { diffsIn, textIn } from './translate-content.ts'
 import { type Call, inMeta, type TranslateState } from './translate-state.ts'
 
-/** How a message mentions a call: the message announces the call, updates it, or asks permission for it. */
+/** The purpose of a message about a call: to announce the call, to update it, or to ask permission for it. */
 export type Mention = 'announced' | 'updated' | 'asked'
 
 /** The call, updated with the fields of a new message. */

@@ -90,7 +90,7 @@ const reactions: Record<string, (rest: string) => unknown> = {
     const { answer } = ask('fs/read_text_file', { path })
     text(`The answer: ${JSON.stringify(await answer)}`)
   },
-  /** Asks for one change of a file, makes it, and then makes another that it did not ask for. */
+  /** Asks for one change of a file, makes it, and then makes another change without asking. */
   edit: async (path) => {
     const content = [{ type: 'diff', path, oldText: null, newText: 'as shown\n' }]
     const toolCall = call({ title: 'Edit it', kind: 'edit', content, locations: [{ path }] })
@@ -102,7 +102,7 @@ const reactions: Record<string, (rest: string) => unknown> = {
     }
     update('tool_call_update', { toolCallId: toolCall.toolCallId, status: 'completed' })
   },
-  /** Asks permission for the change that the prompt describes, and does not make it. */
+  /** Asks permission for the change that the prompt describes, but does not make the change. */
   change: async (fields) => {
     const toolCall = call({ title: 'Change it', kind: 'edit', ...(JSON.parse(fields) as object) })
     const options = [

@@ -205,7 +205,7 @@ export type Change = {
 
 export type Written = { readonly before: string | undefined; readonly content: string }
 
-/** Whether the written content equals the content that a person was shown: the whole file, or its changed part. */
+/** Whether the written content equals the content that was shown to a person: the whole file, or its changed part. */
 export function isApproved({ oldText, newText, input }: Change, written: Written): boolean {
   if (newText === undefined) return isInInput(input, written)
   return newText === written.content || isReplaced(oldText, newText, written)

@@ -163,7 +163,7 @@ function neutralFolder(env: Readonly<Record<string, string>>, { agentsFolder }: 
   return agentsFolder !== undefined && existsSync(agentsFolder) ? agentsFolder : (env.HOME ?? homedir())
 }
 
-/** How long a successful probe result is reused: asking the program takes seconds. */
+/** The time for which a successful probe result is reused, because asking the program takes seconds. */
 const reuseMs = 60_000
 
 function createProbe(

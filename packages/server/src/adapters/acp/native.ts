@@ -112,7 +112,7 @@ export type NativeAbilities = Meta & {
 export type NativePromptResult = {
   readonly stopReason?: string
   readonly usage?: Partial<Usage> | null
-  /** Where Gemini reports its token counts. */
+  /** The field in which Gemini reports its token counts. */
   readonly _meta?: {
     readonly quota?: { readonly token_count?: { input_tokens?: number; output_tokens?: number } }
   } | null
@@ -141,7 +141,7 @@ export const notOffered = {
   session_message_chunk: 'needs the client capability "subagents"',
 } as const satisfies Partial<Record<UpdateKey, string>>
 
-/** The methods that an agent may call on the client, and how each is handled. */
+/** The methods that an agent may call on the client, and the handling of each. */
 export const clientMethods = {
   'session/update': 'translated',
   'session/request_permission': 'answered by a rule, the mode or a person',

@@ -46,7 +46,7 @@ export async function answerPermission(
   return reject ? selected(reject) : cancelled
 }
 
-/** The changes that a person was shown: the diffs, or the input. `locations` alone show no change. */
+/** The changes that were shown to the person: the diffs, or the input. `locations` alone show no change. */
 function changesOf({ content }: NativeCall, { input }: PermissionAsk): Change[] {
   const diffs = (content ?? []).flatMap(({ type, path, oldText, newText }) =>
     type === 'diff' && path !== undefined ? [{ path, oldText, newText: newText ?? '' }] : [],

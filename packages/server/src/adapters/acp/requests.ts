@@ -104,8 +104,8 @@ export class AcpRequests {
   }
 
   /**
-   * Called for a call that the agent started without asking. If the host denies the call, it is too late to prevent it:
-   * the denial is recorded, and the turn is stopped before the agent does more.
+   * Handles a call that the agent started without asking. A denial comes too late to prevent the call: the denial is
+   * recorded, and the turn is stopped before the agent does more.
    */
   async checkUnasked(ask: PermissionAsk): Promise<void> {
     const { agent, input, put, interrupt } = this.#context

@@ -42,7 +42,7 @@ export type TranslateState = TranslateContext & {
   readonly open: Readonly<Record<string, OpenText>>
   readonly blocks: number
   readonly calls: ReadonlyMap<string, Call>
-  /** How often each id of the agent was used: some agents restart their numbering in every turn. */
+  /** The number of uses of each id of the agent: some agents restart their numbering in every turn. */
   readonly uses: ReadonlyMap<string, number>
   readonly usage: UsageSoFar
   readonly compactions: ReadonlyMap<string, { readonly summary: string; readonly reported: boolean }>
@@ -79,7 +79,7 @@ export type Call = {
   readonly locations: readonly { readonly path: string; readonly line?: number }[]
   readonly parent: string | undefined
   readonly asked: boolean
-  /** How the permission request ended, if the call was not allowed. */
+  /** The outcome of the permission request, if the call was not allowed. */
   readonly refused: 'denied' | 'cancelled' | undefined
   /** The agent reported that the call runs or has run. */
   readonly started: boolean

@@ -19,7 +19,7 @@ export type InstallAdvice = {
   readonly parley?: ParleyCommand | undefined
 }
 
-/** How to install the tested version of an agent; the same advice serves to replace another version. */
+/** Advice on installing the tested version of an agent, also in place of another version. */
 export function adviseInstall(advice: InstallAdvice): string {
   const { agent, executable } = advice
   return executable === undefined ? `Install it: ${installCommand(advice)}` : configAdvice(agent)
@@ -31,7 +31,7 @@ export function installCommand({ agent, install, agentsFolder, parley = plain }:
     : parley(`agents install ${agent}`)
 }
 
-/** How to install an agent whose program is missing. */
+/** Advice on installing an agent whose program is missing. */
 export function adviseMissing(advice: InstallAdvice): string {
   const { executable } = advice
   return executable === undefined

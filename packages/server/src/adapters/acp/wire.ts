@@ -22,7 +22,7 @@ export type WireEvents = {
   asked(method: string, params: unknown, signal: AbortSignal): Promise<unknown>
 }
 
-/** How long descendants of the agent may keep its output open. */
+/** The time for which descendants of the agent may keep its output open. */
 const drainMs = 1_000
 
 /**

@@ -46,9 +46,9 @@ export type ClaudeOptions = ProgramOptions & { readonly keeper: RewindKeeper }
 type QueuedMessages = { cancelAsyncMessage?(uuid: string): Promise<boolean> }
 
 const goneWaitMs = 200
-/** How long an idle process may take to flush its output and exit. */
+/** The time limit for an idle process to flush its output and exit. */
 const exitWaitMs = 1_500
-/** How long the process may take to record that a call is deferred. */
+/** The time limit for the process to record that a call is deferred. */
 const deferWaitMs = 3_000
 
 /** Starts Claude Code, or uses a spare, and resolves when it is ready for the first prompt. */
@@ -197,8 +197,8 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /**
-   * Interrupts the turn. First cancels the steered prompts that the agent has not started, since it would run
-   * them after the interrupt.
+   * Interrupts the turn. First cancels the steered prompts that the agent has not started, because the agent would
+   * start them after the interrupt.
    */
   async interrupt(): Promise<void> {
     this.#state = withInterrupt(this.#state)
@@ -340,7 +340,7 @@ class ClaudeConnection implements AgentConnection {
 
   /**
    * Returns a signal that aborts when the agent withdraws its request. The SDK's own signal also aborts when the
-   * process dies, so this one aborts only if the process is still alive a moment later.
+   * process dies, so the returned signal aborts only if the process is still alive a moment later.
    */
   #withdrawn(signal: AbortSignal): AbortSignal {
     const withdrawn = new AbortController()

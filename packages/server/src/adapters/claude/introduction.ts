@@ -66,7 +66,10 @@ export function credentialOf(account: AccountInfo | undefined): string | undefin
   return tokenSource === 'claude.ai' ? 'Claude sign-in' : tokenSource
 }
 
-/** How the model is paid for, if the program's report shows it. A gateway may bill in any way. */
+/**
+ * The kind of account that pays for the model. Undefined if the program's report does not show it: a gateway may bill
+ * in any way.
+ */
 export function billingOf(account: AccountInfo | undefined): Billing | undefined {
   const { apiProvider, apiKeySource, tokenSource, subscriptionType } = account ?? {}
   if (apiProvider === 'gateway') return undefined

@@ -36,7 +36,7 @@ export type NativeAssistant = Omit<NativeMessage<'assistant'>, 'message'> & {
 export type NativeUser = Omit<SDKUserMessage, 'message'> &
   Partial<Pick<SDKUserMessageReplay, 'isReplay'>> & {
     readonly message: { readonly content: string | readonly NativeBlock[] }
-    /** Not declared in the SDK: why a result does not come from the tool itself. */
+    /** Not declared in the SDK: the reason why a result does not come from the tool itself. */
     readonly tool_result_meta?: readonly NativeResultMeta[]
   }
 export type NativeResultMeta = {

@@ -21,9 +21,9 @@ import { claimOptions, processOptions, sessionOptions } from './settings.ts'
 export type SdkPlace = {
   readonly folder: string
   readonly version: string
-  /** The version of the program that belongs to it. */
+  /** The version of the program that belongs to the SDK. */
   readonly programVersion: string
-  /** Whether it is in the agents folder. Otherwise it was installed like Parley's own packages. */
+  /** Whether the SDK is in the agents folder. Otherwise it was installed like Parley's own packages. */
   readonly isInstalled: boolean
 }
 
@@ -74,7 +74,7 @@ export class ClaudeProgram {
     this.#user = user
   }
 
-  /** Resolves when the program is ready for a prompt. If that fails, the process is killed. */
+  /** Resolves when the program is ready for a prompt. If the start fails, the process is killed. */
   async start(input: ConnectInput, isWritten: boolean): Promise<Query> {
     return this.#startUnlessAborted(input.signal, async () => {
       const session = sessionOptions(input, isWritten)
@@ -205,8 +205,8 @@ export function disconnection(
 }
 
 /**
- * Why the program failed. A TypeError comes from the SDK itself, which failed on a message such as a result
- * without `errors`.
+ * The reason why the program failed. The SDK throws a TypeError if it cannot read a message, such as a result without
+ * `errors`.
  */
 function reasonOf(failure: unknown): string {
   if (failure instanceof TypeError) return 'Claude Code failed, and its last message could not be read'

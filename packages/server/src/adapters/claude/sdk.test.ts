@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { folderForFile } from '../../testing/temporary-folder.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** Tests where the Agent SDK and Claude Code are found, and which of them are used. */
+/** Tests the search for the Agent SDK and for Claude Code, and the choice between several installations. */
 
 const place = folderForFile()
 // A folder that only this user can enter would protect everything inside it.
@@ -104,7 +104,7 @@ it('Parley installs the version of the SDK that this repository is built and tes
 })
 
 describe('the Agent SDK', () => {
-  /** Loads the SDK, and returns the reason for which that failed. */
+  /** Loads the SDK, and returns the reason why the load failed. */
   const failureWith = (agentsFolder: string) =>
     createClaudeAdapter({ env: env('/usr/bin:/bin'), agentsFolder })
       .models?.(signal())

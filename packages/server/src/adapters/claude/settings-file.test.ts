@@ -27,7 +27,7 @@ it('settings are read from a file, even through a link', () => {
 it('settings are not read from a pipe, which could block the whole server', () => {
   const { folder, file } = folderWith((path) => {
     execFileSync('mkfifo', [path])
-    // Writes to the pipe, so that code that reads it makes the test fail instead of blocking.
+    // Writes to the pipe, so that a read of the pipe fails the test instead of blocking it.
     const writer = spawn('sh', [
       '-c',
       'while :; do printf %s "$1" > "$0"; done',

@@ -23,7 +23,7 @@ export const nativeModes: Readonly<Record<PermissionMode, NativeMode>> = {
   bypass: 'bypassPermissions',
 }
 
-/** The mode in which a process starts; a wider mode is set once it runs. */
+/** The mode in which a process starts; a wider mode is set once the process runs. */
 export function startMode(mode: PermissionMode): NativeMode {
   return mode === 'plan' ? 'plan' : 'default'
 }

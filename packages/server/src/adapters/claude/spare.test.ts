@@ -24,7 +24,7 @@ const git = (cwd: string, ...args: string[]) => execFileSync('git', args, { cwd 
 /** A part of the command line of every Claude Code that is started here. */
 const program = 'claude-agent-sdk-'
 
-/** A home, a host with one spare of Claude Code, and counts of how the spares ended. */
+/** A home, a host with one spare of Claude Code, and counts of the sessions with and without a spare. */
 async function world(options: Partial<CreateHostOptions> = {}) {
   const home = root.folder('home')
   const config = join(home, '.claude')

@@ -63,7 +63,7 @@ export class TranscriptWatch {
   readonly #own = new Set<string>()
   #file: string | undefined
   #sessionId: string | undefined
-  /** How many bytes of the file were read. */
+  /** The number of bytes of the file that were read. */
   #read = 0
   #hasForeign = false
   /** Whether a prompt of ours was seen in the file, or the conversation was resumed. */

@@ -43,8 +43,8 @@ export function takeSessionId(state: TranslateState, sessionId: string | undefin
 }
 
 /**
- * The names of the tools, without `StructuredOutput`. That is not a real tool, but the way in which Claude returns
- * structured output.
+ * The names of the tools, without `StructuredOutput`. `StructuredOutput` is not a real tool, but the way in which
+ * Claude returns structured output.
  */
 function toolsIn({ hostTools }: TranslateState, { tools }: NativeInit): string[] {
   return tools.filter((name) => name !== 'StructuredOutput').map((name) => hostTools.get(name)?.name ?? name)

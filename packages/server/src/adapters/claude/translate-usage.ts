@@ -80,7 +80,7 @@ export function effortOfTurn(
   }
 }
 
-/** The usage of this turn, including subagents if that is reported. */
+/** The usage of this turn, including that of subagents if the result reports it. */
 export function usageOf(result: NativeResult): { usage?: TokenUsage } {
   const added = result.model_usage_since_last_result
   if (added) return { usage: totalOf(added) }

@@ -45,7 +45,7 @@ function partWillAsk(part: string, mode: PermissionMode): boolean {
   return writesFile.test(part) || !reading.test(part)
 }
 
-/** The tools that settings allow in part or completely. Whether Claude will ask about those is unknown. */
+/** The tools that settings allow in part or completely. It is unknown whether Claude asks about these tools. */
 export function grantedBySettings(
   env: Readonly<Record<string, string>>,
   cwd: string,

@@ -12,7 +12,7 @@ export type AppServerOptions = {
   readonly program: string
   readonly env: Readonly<Record<string, string>>
   readonly startMs?: number | undefined
-  /** Advice on how to get a version that works. */
+  /** Advice on installing a version that works. */
   readonly installAdvice?: string | undefined
 }
 
@@ -24,7 +24,7 @@ export type Listener = {
 }
 export type ExitDetails = ReturnType<AgentProcess['exitDetails']>
 
-/** How long the program may take to exit when asked to, and to unload a conversation. */
+/** The time limits for the program to exit on request, and to unload a conversation. */
 const exitMs = 1_500
 const unloadMs = 5_000
 const maxKept = 1_000
@@ -93,8 +93,8 @@ export class AppServer {
   }
 
   /**
-   * Checks whether the program still responds after a request timed out. If it still sends nothing, it is killed, and
-   * every listener is notified.
+   * Called after a request timed out: checks whether the program still responds. If the program sends nothing, it is
+   * killed, and every listener is notified.
    */
   checkAlive(): Promise<void> {
     this.#pendingCheck ??= this.#awaitMessage().finally(() => {
@@ -298,7 +298,7 @@ export class AppServer {
   }
 }
 
-/** How many messages may wait for a slow reader before the program is paused. */
+/** The number of messages that may wait for a slow reader before the program is paused. */
 const maxWaiting = 500
 
 /** The messages for one listener, read one at a time. Pauses the program while too many wait. */

@@ -56,7 +56,7 @@ async function expectSignedIn(server: AppServer): Promise<void> {
   if (!account.signedIn) throw new ParleyError('agent_not_signed_in', 'Codex is not signed in.')
 }
 
-/** How the model is paid for, by the type of the account. */
+/** The kind of billing for each type of account. */
 const billings: Readonly<Record<string, Billing>> = {
   chatgpt: 'subscription',
   apiKey: 'api-key',
@@ -64,7 +64,7 @@ const billings: Readonly<Record<string, Billing>> = {
   gcp: 'cloud',
 }
 
-/** Whether a model is accessible at all, and how it is paid for. */
+/** Reads the sign-in state and the account. `signedIn` is also true if the model's provider needs no account. */
 export async function readAccount(
   server: AppServer,
 ): Promise<{ signedIn: boolean; credential: string | undefined; billing: Billing | undefined }> {

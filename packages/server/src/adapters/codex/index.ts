@@ -27,7 +27,7 @@ const ofAnotherSession = [
   'CODEX_INTERNAL_ORIGINATOR_OVERRIDE',
 ]
 const install = { package: '@openai/codex', version: '0.166.0' } as const
-/** How long a good sign-in state is reused before Codex is asked again. */
+/** The time for which a good sign-in state is reused before Codex is asked again. */
 const probeReuseMs = 60_000
 
 /** Codex by OpenAI, through `codex app-server`: one process for all sessions. */

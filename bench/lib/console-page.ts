@@ -141,8 +141,8 @@ export function watch(): void {
   afterFrame.port1.onmessage = () => {
     bench.keystrokes.push({ laidOut, painted: performance.now() - pressed })
   }
-  // This listener is added last: when it runs, the page has already rendered the letter. Reading the height forces the
-  // layout.
+  // A listener of the window runs after those of the page's elements, so the page has already rendered the letter.
+  // Reading the height forces the layout.
   const input = () => {
     if (document.activeElement && document.activeElement.scrollHeight > 0)
       laidOut = performance.now() - pressed

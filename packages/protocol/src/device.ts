@@ -5,8 +5,8 @@ import { Limits, PersonName } from './people.ts'
 import { Scope } from './scope.ts'
 
 /**
- * A browser that signed in with a one-time link. It holds a private key that cannot be exported; the server holds the
- * public key. The device signs a nonce of the server to get a short-lived access token.
+ * A signed-in browser. It holds a private key that cannot be exported; the server holds the public key. The device
+ * signs a nonce of the server to get a short-lived access token.
  */
 export const Device = z.object({
   deviceId: DeviceId,
@@ -142,7 +142,7 @@ export function tokenOfProtocols(header: string | undefined): string | undefined
   }
 }
 
-/** The close code of a WebSocket whose device was signed out. */
+/** The close code of a WebSocket whose access was revoked or has changed. */
 export const signedOutCode = 4401
 
 /**

@@ -71,7 +71,7 @@ const sessionFolds: Folds = {
   'session.pinned': () => ({ pinned: true }),
   'session.unpinned': () => ({ pinned: false }),
   'session.released': (_, { at }) => ({ released: at }),
-  // A fork has copies of the seals of its original, which vouch for the original.
+  // A fork contains copies of its original's seals, which do not seal the fork.
   'log.sealed': ({ forkedFrom }, { seq, hash }) =>
     seq <= (forkedFrom?.seq ?? 0) ? {} : { sealed: { seq, hash } },
 }

@@ -37,12 +37,12 @@ const soughtFor =
   fieldNames(`pattern query glob regex include exclude type outputMode multiline headLimit caseSensitive pages
   viewRange title -A -B -C -i -n`)
 
-/** True for a field of tools that edit files, unless the field names a file. */
+/** True for a field of the tools that edit files. Fields that name files are not included. */
 export function isWrittenField(name: string): boolean {
   return written.has(plain(name))
 }
 
-/** True for a field of tools that read or search, unless the field names a file. */
+/** True for a field of the tools that read or search. Fields that name files are not included. */
 export function isSoughtField(name: string): boolean {
   return soughtFor.has(plain(name))
 }

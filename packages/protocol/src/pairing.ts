@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { Lifetime, Limits, PersonName, Scopes } from './people.ts'
 
 /**
- * The letters of pairing codes: those that cannot be mistaken for another one, so 0, 1, I and O are missing. There are
- * 32, so each letter has five random bits.
+ * The letters of pairing codes: those that cannot be mistaken for another letter, so 0, 1, I and O are missing. There
+ * are 32, so each letter has five random bits.
  */
 export const pairingLetters = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 

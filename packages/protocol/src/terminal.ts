@@ -47,7 +47,10 @@ export const TerminalServerFrame = taggedUnion('type', [
 ])
 export type TerminalServerFrame = z.infer<typeof TerminalServerFrame>
 
-/** The codes with which the server closes the WebSocket of a terminal. For a signed-out device it is `signedOutCode`. */
+/**
+ * The codes with which the server closes the WebSocket of a terminal. If the access was revoked or has changed, the
+ * code is `signedOutCode`.
+ */
 export const terminalClosed = {
   badFrame: 4000,
   notFound: 4004,

@@ -24,7 +24,7 @@ import { Timeline } from '../timeline/timeline.tsx'
 import { SessionHeader } from './session-header.tsx'
 import { SidePanel } from './side-panel.tsx'
 
-/** Fetches the code that most sessions need, before it is needed. */
+/** Fetches the code that most sessions need, ahead of time. */
 export function fetchSessionParts(): void {
   fetchMarkdown()
   fetchDiffs()

@@ -19,8 +19,8 @@ export function actorText(actor: Actor): string {
 }
 
 /**
- * The name to show beside a prompt or a setting. Undefined if the viewer created it in a browser or with the token of
- * the machine.
+ * The name to show beside a prompt or a setting. Undefined if the viewer created the prompt or the setting in a browser
+ * or with the token of the machine.
  */
 export function otherActorText(actor: Actor | undefined, viewer: Viewer): string | undefined {
   if (!actor || viewer.personId === undefined) return undefined

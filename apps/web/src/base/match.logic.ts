@@ -1,6 +1,6 @@
 /**
- * Returns how well a name matches the typed words, 0 for no match. Every word must occur in the name. A fuzzy match
- * by letters would find a session by its folder when the person wanted a command.
+ * Returns a score for the match of a name with the typed words, from 0 (no match) to 1. Every word must occur in the
+ * name. A fuzzy match by letters would find a session by its folder when the person wanted a command.
  */
 export function matchOf(name: string, typed: string): number {
   const [text, words] = [name.toLowerCase(), typed.toLowerCase().split(/\s+/).filter(Boolean)]

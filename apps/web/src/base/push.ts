@@ -1,7 +1,7 @@
 import { client } from './client.ts'
 import { pushMark, setPushMark } from './push-mark.ts'
 
-/** The reason why this browser cannot get pushes; undefined if it can. */
+/** The reason why this browser cannot get pushes; undefined if pushes are possible. */
 export function pushProblem(): 'insecure' | 'not-installed' | 'unsupported' | undefined {
   if (!isSecureContext) return 'insecure'
   if ('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) return undefined

@@ -30,7 +30,10 @@ export function withChoice(
   return { text: text.slice(0, completion.from) + inserted + rest, caret: completion.from + inserted.length }
 }
 
-/** Commands whose name begins with the query come first, then those that contain it. */
+/**
+ * The commands that match the query: first those whose name begins with it, then those whose name contains it, and last
+ * those whose description contains it.
+ */
 export function matchingCommands(commands: readonly AgentCommand[], query: string): readonly AgentCommand[] {
   const wanted = query.toLowerCase()
   const rank = ({ name, description }: AgentCommand) => {

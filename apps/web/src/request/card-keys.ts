@@ -1,8 +1,9 @@
 import { isEditable } from '../base/focus.ts'
 
 /**
- * The cards that handle keys. To prevent accidental answers, only one card receives a key: the focused card, or else
- * the first one. It must be completely visible and have been shown for a moment, and the person must not be typing.
+ * The cards that handle keys. To prevent accidental answers, only one card receives a key: the card that has the focus
+ * or, for a digit, the first card. The card must be completely visible and have been shown for a moment, and the person
+ * must not be typing.
  */
 const cards = new Map<Element, (key: string) => boolean>()
 

@@ -11,7 +11,7 @@ type Props = {
 }
 
 /**
- * The frame of a request. It takes the focus unless the person is typing. The keys of the first card work wherever
+ * The frame of a request. It takes the focus unless the person is typing. The digits of the first card work wherever
  * the focus is.
  */
 export function Card({ label, takesFocus, onKey, children }: Props) {

@@ -75,14 +75,14 @@ export function splitPrompt(parts: readonly PromptPart[]): { text: string; attac
   }
 }
 
-/** The error for a file that does not fit with the attachments that are there already; undefined if it fits. */
+/** The error for a file that does not fit beside the attachments in `attached`; undefined if it fits. */
 export function overflow(name: string, size: number, attached: readonly Attachment[]): string | undefined {
   const together = attached.reduce((sum, one) => sum + one.size, size)
   if (together <= maxTotalBytes) return undefined
   return `${name} does not fit: a prompt can have ${maxFileBytes / 1_000_000} MB of attachments. Send it with the next prompt.`
 }
 
-/** The error for a file that cannot be attached; undefined if it can. */
+/** The error for a file that cannot be attached; undefined if the file can be attached. */
 export function refusal(
   file: { readonly name: string; readonly type: string; readonly size: number },
   can: { readonly images: boolean; readonly files: boolean },

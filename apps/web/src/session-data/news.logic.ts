@@ -11,8 +11,8 @@ export type News = {
 }
 
 /**
- * The requests that are not in `before`. Empty if `before` is undefined: requests that were open when the page loaded
- * are not reported.
+ * The notifications of requests that are not in `before`. Empty if `before` is undefined: requests that were open when
+ * the page loaded are not reported.
  */
 export function newRequests(
   before: ReadonlySet<string> | undefined,

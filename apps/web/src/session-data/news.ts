@@ -43,7 +43,7 @@ export function startNotifications(): void {
 }
 
 export function updateTab(): void {
-  // Requests that only others can answer are no news.
+  // Requests that only others can answer are not counted.
   const count = may('decide') ? waiting.getSnapshot().requests.length : 0
   const route = currentRoute()
   const all = sessions.getSnapshot().sessions
@@ -60,7 +60,7 @@ export function updateTab(): void {
 async function notify(news: News): Promise<void> {
   if (!preferences.get().notifications || !('Notification' in window)) return
   if (Notification.permission !== 'granted') return
-  // The server pushes this notification to the browser.
+  // If pushes are on, the server pushes this notification to the browser.
   if (pushMark() !== undefined) return
   await navigator.locks.request('parley-news', async () => {
     if (wasNotified(news.key)) return

@@ -1,6 +1,9 @@
 import type { SessionSummary } from '@parley/protocol'
 
-/** When each session was last seen in this browser. Changes before `since`, the browser's first visit, count as seen. */
+/**
+ * The time at which each session was last seen in this browser. Changes before `since`, the browser's first visit,
+ * count as seen.
+ */
 export type Seen = { readonly since: number; readonly at: Readonly<Record<string, number>> }
 
 const maxSessions = 500

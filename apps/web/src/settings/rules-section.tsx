@@ -155,7 +155,7 @@ function AddRule({ onAdded }: { onAdded: () => void }) {
   )
 }
 
-/** The files that an allow rule also covers; for other rules, a note on their limits. */
+/** The choice of the further files that an allow rule covers. For other rules, a note that a rule is not a sandbox. */
 function Reach({ form, write }: { form: RuleForm; write: (change: Partial<RuleForm>) => void }) {
   if (form.decision !== 'allow') {
     return (

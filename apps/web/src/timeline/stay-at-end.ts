@@ -16,8 +16,8 @@ export type EndKeeper = {
   leave(): void
   comeBack(): void
   /**
-   * Does not report scrolling to the list while the reader stays at the end: the list renders differently while a
-   * reader scrolls.
+   * Reports the scroll offset to the list. While the reader stays at the end, the offset is not reported as scrolling,
+   * because the list renders differently while a reader scrolls.
    */
   observeElementOffset: VirtualizerOptions<HTMLDivElement, HTMLDivElement>['observeElementOffset']
 }

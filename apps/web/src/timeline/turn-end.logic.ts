@@ -19,7 +19,7 @@ export function isRewind(stopReason: string): boolean {
   return stopReason === 'rewound' || stopReason === 'rewind_undone'
 }
 
-/** The prompt that this rewind restored files to. */
+/** The id of the prompt before which the rewind restored the files. Undefined if the prompt is not such a rewind. */
 export function rewoundTo([part]: readonly PromptPart[]): string | undefined {
   if (part?.type !== 'command' || part.name !== 'rewind') return undefined
   return part.arguments?.startsWith('prm_') ? part.arguments : undefined

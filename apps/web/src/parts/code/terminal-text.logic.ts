@@ -1,6 +1,8 @@
 import { withoutHidden } from '@parley/protocol'
 
-/** A piece of output as a terminal shows it, with its colours as class names. Other sequences are removed. */
+/**
+ * A piece of output as a terminal shows it, with its colours as class names. All other escape sequences are removed.
+ */
 type TerminalPiece = { readonly text: string; readonly look: string }
 
 const escapeCharacter = '\u001b'

@@ -198,8 +198,8 @@ function forget(state: TranslateState, nativeId: string): TranslateState {
 }
 
 /**
- * Handles a message about a call that has ended. If the call was refused, the host ended it and the message is dropped;
- * otherwise the host records the message, with the reason.
+ * Handles a message about a call that has ended. If the call was refused, the host ended the call and the message is
+ * dropped. Otherwise the message becomes an update, which the host records as unrecognised.
  */
 function late(state: TranslateState, call: Call, native: NativeCall): Translation {
   const says = native.title ?? native.content ?? native.rawOutput ?? native.status

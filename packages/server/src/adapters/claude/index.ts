@@ -175,7 +175,10 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     return { sdk: find().sdk as SdkPlace, executable: path }
   }
 
-  /** The version of the program. A program that comes with the SDK has the version in the SDK; any other is asked. */
+  /**
+   * The version of the program. The SDK names the version of the program that comes with it; any other program is asked
+   * for its version.
+   */
   async function versionFound(signal: AbortSignal): Promise<string | undefined> {
     const { sdk, program: path = '' } = find()
     if (sdk && path === includedProgram(sdk.folder)) return sdk.programVersion

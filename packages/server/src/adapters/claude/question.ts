@@ -71,7 +71,7 @@ function nativeAnswers(questions: readonly NativeQuestion[], answers: Answers): 
 /** Answers the elicitation of an MCP server during a call. */
 export function createOnElicitation(context: QuestionContext): OnElicitation {
   return async (request, { signal }) => {
-    // The fields are read when a request arrives, because a spare has no session before that.
+    // The fields of the context are read when a request arrives, because a spare has no session before that.
     const { person, withdrawn } = context
     const answer = await person.answer({ questions: elicitedQuestions(request) }, withdrawn(signal))
     if (answer.outcome === 'cancelled') return { action: 'cancel' }

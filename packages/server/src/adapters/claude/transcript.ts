@@ -5,7 +5,10 @@ import { isRecord, type PromptPart } from '@parley/protocol'
 import { isAskAgain } from '../../core/agent-adapter.ts'
 import { configFolder } from './settings.ts'
 
-/** The folder of Claude Code's transcripts, with a subfolder for each working directory. */
+/**
+ * The folder of Claude Code's transcripts, the files in which it stores conversations. There is a subfolder for each
+ * working directory.
+ */
 export function projectsFolder(env: Readonly<Record<string, string>>): string {
   return join(configFolder(env), 'projects')
 }

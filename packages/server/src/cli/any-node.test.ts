@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createClient } from '@parley/client'
-import { type RouteName, routes, type SessionState, type Terminal } from '@parley/protocol'
+import { type RouteName, routes, type SearchPage, type SessionState, type Terminal } from '@parley/protocol'
 import { pino } from 'pino'
 import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
@@ -120,6 +120,8 @@ const reads: Partial<Record<RouteName, Call>> = {
   findFiles: { params, query: { q: 'one' } },
   listChanges: { params },
   getPatch: { params, query: { path: 'one.txt' } },
+  listDecisionLinks: {},
+  search: { query: { q: 'hello' } },
 }
 
 it('every change is accepted by any node, and every node then gives the same answers', async () => {
@@ -133,6 +135,7 @@ it('every change is accepted by any node, and every node then gives the same ans
   await reply('trustFolder', { body: { folder: cwd }, node: nodes[1] })
   await reply('createToken', { body: { name: 'build' }, node: nodes[1] })
   await reply('createInvite', { body: { role: 'viewer' }, node: nodes[2] })
+  await vi.waitUntil(async () => (await reply<SearchPage>('search', reads.search)).hits.length >= 6, 30_000)
   for (const [name, asked] of Object.entries(reads) as [RouteName, Call][]) {
     const [first, ...others] = await Promise.all(nodes.map((node) => call(name, { ...asked, node })))
     expect(first?.status, `${name}: ${first?.text}`).toBeLessThan(300)

@@ -60,7 +60,9 @@ class SearchThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(program, { workerData: this.#file, execArgv: [], name: 'search' })
+    // The first releases of Node 24 warn that node:sqlite is experimental.
+    const execArgv = ['--disable-warning=ExperimentalWarning']
+    const worker = new Worker(program, { workerData: this.#file, execArgv, name: 'search' })
     worker.on('message', (answer: SearchAnswer) => this.#answered(answer))
     const failed = (thrown: unknown) => {
       if (this.#worker !== worker) return

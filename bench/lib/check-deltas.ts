@@ -10,7 +10,7 @@ export type Checked = { readonly deltas: number; readonly bytes: number }
 
 /**
  * Checks a turn as its first reader received it: every delta starts where the previous one ended, every block is the
- * sum of its deltas, the seqs have no gap, and the turn's end comes last.
+ * sum of its deltas, the seqs have no gap, and only a seal follows the turn's end.
  */
 export function checkTurn(payloads: Iterable<Buffer>): Checked & { said: Buffer[] } {
   const texts = new Map<string, { pieces: string[]; length: number }>()
@@ -24,7 +24,7 @@ export function checkTurn(payloads: Iterable<Buffer>): Checked & { said: Buffer[
     const { type, delta, event } = JSON.parse(payload.toString()) as Frame
     if (type === 'evicted' || type === 'error') throw new LostError(`The reader got ${payload}.`)
     if (!isSaid(payload)) continue
-    if (over && (event || delta?.blockId))
+    if (over && ((event && event.type !== 'log.sealed') || delta?.blockId))
       throw new LostError(`The reader got ${payload} after the end of the turn.`)
     if (over) continue
     said.push(payload)

@@ -34,8 +34,8 @@ export function environmentKey(variables: Readonly<Record<string, string>> = {})
 }
 
 /**
- * The environment of an agent's process: the variables that any program needs, settings of Node and Bun, those of its
- * vendor, and those that the person's configuration adds. No other variable of this process reaches the agent.
+ * The environment of an agent's process: the variables that any program needs, settings of Node and Bun, variables of
+ * its vendor, and variables that the person's configuration adds. No other variable of this process reaches the agent.
  */
 export function agentEnvironment(options: {
   from: Environment

@@ -76,8 +76,8 @@ export async function readForDiff(path: string, session: Session): Promise<strin
   if (!isInsideFolders(path, cwd, settings.options?.directories)) return undefined
   const place = placeOrNone(resolve(cwd, path))
   if (place === undefined) return undefined
-  // `place` contains no links. O_NOFOLLOW refuses a link that has replaced the file since then. O_NONBLOCK prevents a
-  // pipe from blocking.
+  // `place` contains no links. O_NOFOLLOW refuses a link that has replaced the file since `place` was resolved.
+  // O_NONBLOCK prevents a pipe from blocking.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   try {
     await using file = await open(place, flags)

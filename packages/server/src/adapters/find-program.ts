@@ -6,7 +6,7 @@ export type ProgramSearch = {
   /** The name of the program, or a path to it. */
   readonly name: string
   readonly env: Environment
-  /** Where Parley installs agents. A program that Parley installed takes precedence. */
+  /** The agents folder and the id of the agent. A program that Parley installed takes precedence. */
   readonly installed?: { readonly folder: string | undefined; readonly agent: string }
 }
 

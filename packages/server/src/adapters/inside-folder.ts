@@ -43,8 +43,8 @@ const reading: ReadonlySet<ToolKind> = new Set(['read', 'search'])
 const changing: ReadonlySet<ToolKind> = new Set(['edit', 'delete', 'move'])
 
 /**
- * Whether the files that a request names lie outside the folders, and whether it changes a protected one. A change
- * that names no file may affect any file.
+ * Whether the files that a request names lie outside the session's folders, and whether the request changes a protected
+ * file. A change that names no file may affect any file.
  */
 export function reachOf(kind: ToolKind, paths: readonly string[], session: Session): Reach {
   const isChange = changing.has(kind)

@@ -107,8 +107,8 @@ function npmFailure(stdout: string, stderr: string, run: NpmRun, signal?: string
 }
 
 /**
- * The error in the output of npm. If the disk is full or a file reached its size limit, that may appear only as a
- * warning of tar or as a signal.
+ * The error in the output of npm. A full disk or a file above the size limit may appear only as a warning of tar or as
+ * a signal.
  */
 function npmError(stdout: string, stderr: string): { code?: string | undefined; summary?: string } {
   const full = /\b(?:TAR_ENTRY_ERROR|error signal) (ENOSPC|EDQUOT|EFBIG|SIGXFSZ)\b/.exec(stderr)?.[1]

@@ -58,8 +58,8 @@ export type AgentProgram = {
 }
 
 /**
- * Creates the part of an adapter that finds and probes the agent's program. If the program is missing, `name` says what
- * was not found, and `hint` is the advice for a person.
+ * Creates the part of an adapter that finds and probes the agent's program. If the program is missing, the error names
+ * it with `name` and gives `hint` as advice.
  */
 export function createAgentProgram({
   name,

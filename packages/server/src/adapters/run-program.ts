@@ -11,14 +11,14 @@ export type ProgramEnd = {
   readonly signal?: NodeJS.Signals
   readonly stdout: string
   readonly stderrTail: string
-  /** Why the program did not exit by itself. */
+  /** The reason why the program did not exit by itself. */
   readonly cut?: 'not started' | 'too slow' | 'aborted'
   /** The system error, if the program could not be started. */
   readonly error?: NodeJS.ErrnoException
 }
 
 const termGraceMs = 500
-/** How long descendants may keep the output open after the program has exited. */
+/** The time for which descendants may keep the output open after the program has exited. */
 const drainMs = 1_000
 const maxStdout = 1024 * 1024
 

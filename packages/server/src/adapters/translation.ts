@@ -28,7 +28,7 @@ export function notice(
   return { type: 'agent.noticed', level, code, text, ...more }
 }
 
-/** Reports that the agent is working, and on what (`detail`). */
+/** Reports that the agent is working. `detail` describes the work. */
 export function working(detail?: string): AgentOutput {
   return { type: 'activity.changed', activity: 'active', ...(detail && { detail }) }
 }

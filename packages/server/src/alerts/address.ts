@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net'
 
 /**
- * Whether requests may be sent to an address that another person chose.
+ * The class of an address that another person chose. It decides whether requests may be sent there.
  * - public: an address of the Internet.
  * - private: an address of this machine or of a private network.
  * - forbidden: never a target: link-local addresses, the metadata services of clouds, multicast and reserved ranges.

@@ -12,7 +12,8 @@ export type AlertSettings = {
   /** A https or mailto URL with which the operators of push services can reach the operator of this server. */
   readonly contact?: string | undefined
   /**
-   * How long an alert waits before it is sent to browsers and ntfy topics: a person may see it in the console first.
+   * The time that an alert waits before it is sent to browsers and ntfy topics: a person may see it in the console
+   * first.
    */
   readonly waitMs?: number | undefined
 }

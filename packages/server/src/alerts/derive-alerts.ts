@@ -11,14 +11,16 @@ export type DeriveParts = {
   /** The principal of the device or token that added a target; undefined if it was revoked. */
   readonly principalOf: (holder: TargetData['holder']) => Promise<Principal | undefined>
   readonly now: () => number
-  /** How long an alert for a person waits: the person may see it in the console first. */
+  /** The time that an alert for a person waits: the person may see it in the console first. */
   readonly waitMs: number
 }
 
 const dayMs = 24 * 3600_000
 /** In a log that was never searched, only events of this last period cause alerts. */
 const longestMissedMs = dayMs
-/** How long the delivery of an alert is attempted. A push service keeps a message for the rest of this time. */
+/**
+ * The time for which the delivery of an alert is attempted. A push service keeps a message for the rest of this time.
+ */
 const lifetimesMs = { push: dayMs, ntfy: dayMs, webhook: 4 * dayMs }
 
 /**

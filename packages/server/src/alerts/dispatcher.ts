@@ -4,9 +4,12 @@ import { type DeriveParts, deriveAlerts } from './derive-alerts.ts'
 
 export type DispatcherParts = DeriveParts &
   DeliverParts & {
-    /** How long a claim of a delivery lasts. Afterwards another process may send the delivery. */
+    /** The duration of the claim of a delivery. Afterwards another process may send the delivery. */
     readonly claimMs: number
-    /** How often to look for the work of processes that are gone. Undefined if no other process uses the store. */
+    /**
+     * The interval at which to look for the work of processes that are gone. Undefined if no other process uses the
+     * store.
+     */
     readonly lookEveryMs: number | undefined
     readonly problem: (error: unknown, doing: string) => void
     /** Aborts the requests that wait for an answer. */
@@ -23,8 +26,8 @@ const pruneEveryMs = 3600_000
 const keptMs = 7 * 24 * 3600_000
 
 /**
- * Turns the logs into deliveries, and sends these when they are due. All pending work is in the store, so another
- * process continues it, or this one after a restart: each alert is sent at least once.
+ * Derives deliveries from the logs, and sends them when they are due. All pending work is in the store, so another
+ * process, or this process after a restart, continues it. Each alert is sent at least once.
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts
@@ -111,7 +114,7 @@ export class Dispatcher {
       this.#claimAgain = false
       await this.#prune(store, now())
       const limit = sentAtOnce - this.#underWay.size
-      // The end of a running attempt calls this again.
+      // When a running attempt ends, `#deliverDue` is called again.
       if (limit <= 0) return
       const at = now()
       const claimed = await store.claimDeliveries({ now: at, until: at + claimMs, limit })

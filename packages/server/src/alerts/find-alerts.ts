@@ -7,7 +7,7 @@ import {
   type UnknownEvent,
 } from '@parley/protocol'
 
-/** An alert before it is addressed to targets. It is stored in each delivery until that is done. */
+/** An alert before it is addressed to targets. It is stored in each delivery until the delivery is done. */
 export type Alert = {
   /** `<session>:<seq>` of the event. */
   readonly id: string
@@ -42,8 +42,8 @@ export const mayMatter =
 
 /**
  * Finds the alerts in consecutive events of one session. Turns that took place in the agent's own program, and requests
- * that a rule or the mode decided, cause none. `isCopy` means that the events directly follow the copied part of a
- * fork: the end of a copied request causes none.
+ * that a rule or the mode decided, cause no alerts. `isCopy` means that the events directly follow the copied part of a
+ * fork: the end of a copied request causes no alert.
  */
 export function findAlerts(
   events: readonly (SessionEvent | UnknownEvent)[],

@@ -20,7 +20,7 @@ export type Alerts = {
   close(): Promise<void>
 }
 
-/** How long a page counts as visible after its last report. */
+/** The time for which a page counts as visible after its last report. */
 const presenceMs = 120_000
 /** The events after which a log is searched. */
 const alerting = new Set([

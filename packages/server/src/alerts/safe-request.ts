@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 import { ParleyError } from '@parley/protocol'
 import { type AddressClass, classOf } from './address.ts'
 
-/** Where requests may be sent, apart from public addresses over https. */
+/** The addresses to which requests may be sent, apart from public addresses over https. */
 export type RequestRules = {
   /** Webhooks and ntfy servers may have private addresses, and use http there. */
   readonly privateTargets?: boolean | undefined
@@ -34,7 +34,7 @@ export type SafeRequest = {
   close(): void
 }
 
-/** How many bytes of an answer are read at most. The content is not used. */
+/** The maximum number of bytes of an answer that are read. The content is not used. */
 const answerBytes = 16_384
 
 /**

@@ -17,7 +17,7 @@ export type SendResult = {
 export type SendParts = {
   readonly request: SafeRequest
   readonly pushKey: () => Promise<PushKey>
-  /** Where the operators of push services can reach the sender: a https or mailto URL. */
+  /** The https or mailto URL at which the operators of push services can reach the sender. */
   readonly contact: () => string
   readonly now: () => number
   /** The last entry of the ledger, for webhooks. Undefined if the ledger is empty, or if there is no ledger. */

@@ -108,8 +108,8 @@ export function createTargets(parts: TargetsParts): Targets {
 }
 
 /**
- * The targets that a new one replaces: those of the same subscription of a browser, which may have been added for
- * another person. The caller must know the keys of the subscription, because its endpoint is not a secret. Throws
+ * The targets that a new target replaces: all targets of the same subscription of a browser, even if they were added
+ * for another person. The caller must know the keys of the subscription, because its endpoint is not a secret. Throws
  * ParleyError `conflict` if the keys differ.
  */
 async function replacedBy(parts: TargetsParts, added: TargetData): Promise<KnownTarget[]> {

@@ -79,7 +79,10 @@ export function pushKeyOf(stored: string): PushKey {
 
 const authorizationSeconds = 12 * 3600
 
-/** The header Authorization for a push service. `contact` is where the operator of the service can reach the sender. */
+/**
+ * The header Authorization for a push service. `contact` is the URL at which the operator of the service can reach the
+ * sender.
+ */
 export function pushAuthorization(
   { privateKey, publicKey }: PushKey,
   { endpoint, contact, now }: { readonly endpoint: string; readonly contact: string; readonly now: number },

@@ -13,7 +13,7 @@ import { agentSettings } from './configuration.ts'
 export type AgentKeeperOptions = {
   /** `config.json`, written with access for this user only. */
   readonly file: string
-  /** The options of the adapters, without the settings from that file. */
+  /** The options of the adapters, without the settings from `file`. */
   readonly given: Omit<BuiltInAdapterOptions, 'agents'>
   readonly commandLine: CommandLine
 }

@@ -41,7 +41,7 @@ it('with PostgreSQL, backup names pg_dump, and a restored database gets new epoc
   using other = createClient({ url: again.url, token })
   const after = await other.call('getSession', { params: { id }, query: {} })
   expect(after.epoch).not.toBe(epoch)
-  // A link that decides a request does not come back.
+  // The restore has removed the decision link.
   const code = new URL(url).hash.slice(1)
   await expect(other.call('showLinkedRequest', { body: { code } })).rejects.toMatchObject({
     details: { reason: 'link' },

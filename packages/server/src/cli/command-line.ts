@@ -2,7 +2,7 @@ import { shellWord } from '../adapters/advice.ts'
 import type { CommandLine } from '../faces/http/command-line.ts'
 
 export type Invocation = {
-  /** How the program was started: `parley`, or `npm start --` in a checkout. */
+  /** The command that started the program: `parley`, or `npm start --` in a checkout. */
   readonly invocation: string
   /** The data folder, if it was given with --data-dir. Every formatted command repeats it. */
   readonly dataDir?: string | undefined

@@ -38,7 +38,7 @@ export type Configuration = ReachSettings & {
   readonly dataDir: string
   readonly host: string
   readonly port: number
-  /** An explicit token and where it was given. Without one, the token file in the data folder is used. */
+  /** An explicit token and its source. Without an explicit token, the token file in the data folder is used. */
   readonly token?: { readonly value: string; readonly from: string }
   readonly logLevel?: LogLevel
   /** The PostgreSQL database that makes this server a node. It may contain a password. Without it, SQLite is used. */

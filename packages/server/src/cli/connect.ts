@@ -19,7 +19,7 @@ export type Connected = {
   readonly client: Client
   /** The address that the client uses now. */
   readonly url: string
-  /** Continues on another node of this machine if the server ends, as `run` and `attach` do. */
+  /** Makes the client continue on another node of this machine if the server ends. `run` and `attach` use it. */
   useOtherNodes(): Promise<void>
   /** True if the server runs in this process and ends with it. */
   readonly embedded: boolean
@@ -29,20 +29,20 @@ export type Connected = {
 }
 
 /**
- * How long to look for the server of another process that has locked the folder. On a busy machine that server may
- * still be starting.
+ * The time limit of the search for the server of another process that has locked the folder. On a busy machine that
+ * server may still be starting.
  */
 const lockedMs = 20_000
 const retryMs = 100
-/** How long another command may take from creating a session to following it. */
+/** The time that another command may take from creating a session to following it. */
 const followMs = 10_000
-/** How long a temporary server waits for other commands to read the end of their turns. */
+/** The time that a temporary server waits for other commands to read the end of their turns. */
 const lingerMs = 2_000
 
 /**
- * Uses the running server if one answers, else starts one. With a PostgreSQL database no server is started: it would be
- * a node that ends with the command. If two commands start at once, the one that finds the folder locked looks for the
- * server of the other.
+ * Connects to the running server, or starts a temporary one if none answers. With a PostgreSQL database no server is
+ * started: it would be a node that ends with the command. If two commands start at once, the command that finds the
+ * folder locked looks for the server of the other command.
  */
 export async function connect(configuration: Configuration, context: Context): Promise<Connected> {
   const deadline = performance.now() + lockedMs
@@ -80,7 +80,7 @@ type Lock = 'held' | 'free' | 'unknown'
 
 /**
  * The running server of this data folder, if it answers and proves that it wrote the owner record. Rejects if the
- * folder is a copy of the one that the server uses, if the record names a running process but lacks the data for a
+ * folder is a copy of the folder that the server uses, if the record names a running process but lacks the data for a
  * proof, or if the server runs but does not reach its PostgreSQL database.
  */
 export async function findServer(
@@ -197,7 +197,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
 type Embedded = {
   readonly parley: Parley
   readonly ours: ReadonlySet<string>
-  /** When this process created each of its sessions, by the monotonic clock. */
+  /** The time at which this process created each of its sessions, by the monotonic clock. */
   readonly createdAt: ReadonlyMap<string, number>
 }
 

@@ -12,7 +12,7 @@ export type Context = {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The person's current folder, the base of relative paths. */
   readonly cwd: string
-  /** How this program was called, for help: `parley`, or `npm start --` in a checkout. */
+  /** The command that started this program, for help texts: `parley`, or `npm start --` in a checkout. */
   readonly invocation: string
   /** The command that runs this program: Node, its flags and the path of the program. */
   readonly program: readonly string[]

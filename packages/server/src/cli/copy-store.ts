@@ -6,8 +6,8 @@ import { readEvents } from '../core/index.ts'
 import type { TransferStore } from '../stores/transfer.ts'
 
 /**
- * Copies all data from one store into another, and compares both stores. A repeated copy has no effect. Alerts that are
- * to be sent, and links that decide a request, are not copied.
+ * Copies all data from one store into another, and compares both stores. A repeated copy has no effect. Deliveries of
+ * alerts and decision links are not copied.
  */
 
 export type CopyParts = {
@@ -21,7 +21,7 @@ export type CopyParts = {
 
 export type CopyCounts = { sessions: number; events: number; receipts: number }
 
-/** How many rows are held in memory at once. */
+/** The number of rows that are held in memory at once. */
 const pageSize = 100
 const ledgerPage = 1000
 /** More than the number of drafts that can be queued when a server ends. */
@@ -274,8 +274,8 @@ export function countSettings(settings: StoreSettings): number {
 }
 
 /**
- * Replaces the settings of the target, which an interrupted copy may have left, unless they equal `settings`. All are
- * removed and written again, because their order must be equal too.
+ * Replaces the settings of the target, which an interrupted copy may have left, unless they equal `settings`. All
+ * settings are removed and written again, because their order must be equal too.
  */
 async function copySettings(target: TransferStore, settings: StoreSettings): Promise<void> {
   const before = await readSettings(target)

@@ -19,12 +19,12 @@ export type ExaminationInput = {
 }
 
 const probeMs = 10_000
-/** How long the programs that the probe started may take to end after `probeMs`. */
+/** The time limit after `probeMs` for the programs that the probe started to end. */
 const probeGraceMs = 3_000
 const closeMs = 10_000
 /**
- * How long an agent may take to introduce itself after its start. Some agents introduce themselves only after
- * the first prompt.
+ * The time limit for an agent to introduce itself after its start. Some agents introduce themselves only after the
+ * first prompt.
  */
 const introductionMs = 5_000
 const tailLines = 8
@@ -94,7 +94,7 @@ async function start(examination: ExaminationInput): Promise<void> {
   }
 }
 
-/** How long an adapter may take to give up by itself after the timeout; its own error has more detail. */
+/** The time that an adapter gets after the timeout to fail by itself: its own error has more detail. */
 const graceMs = 1_000
 
 /** A check must not run anything, so every request is denied. */

@@ -6,7 +6,9 @@ export const exitCodes = { completed: 0, failed: 1, usage: 2, unknown: 3, cancel
 
 const usageErrors: ReadonlySet<ErrorCode> = new Set(['validation_error', 'not_supported'])
 
-/** Whether the error is a usage error, such as an unknown agent, but not a known agent that is not installed. */
+/**
+ * Whether the error is a usage error. An unknown agent is a usage error; a known agent that is not installed is not.
+ */
 function isUsageError({ code, details }: ParleyError): boolean {
   return usageErrors.has(code) || (code === 'agent_not_found' && details?.agents !== undefined)
 }

@@ -9,7 +9,10 @@ import { createHome, type Home, type Running } from './program-under-test.ts'
  * million with the code of every agent loaded, and 46 thousand per session.
  */
 const limit = { idle: 27_000_000, session: 70_000 }
-/** How many sessions are opened before the counted ones: the first sessions also load code that all sessions share. */
+/**
+ * The number of sessions that are opened before the counted ones: the first sessions also load code that all sessions
+ * share.
+ */
 const shared = 10
 const counted = 40
 

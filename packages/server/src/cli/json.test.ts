@@ -69,7 +69,7 @@ it('with --json, every command prints JSON and nothing else to stdout', async ()
     expect(() => valuesIn(stdout), `${path} prints ${stdout}`).not.toThrow()
     return valuesIn(stdout)[0] as Record<string, string>
   }
-  /** Expects that the lists are empty and print nothing. */
+  /** Expects that a list is empty and prints nothing. */
   const printNothing = async (path: string) => {
     tried.add(path)
     expect(await home.run([...path.split(' '), '--json'])).toMatchObject({ stdout: '', exitCode: 0 })

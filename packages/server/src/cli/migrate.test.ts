@@ -75,7 +75,7 @@ async function fill(home: Home, sessions = 20): Promise<void> {
   await store.close()
 }
 
-/** Links are not copied: each is for one request of the next hours, and the addresses of the copy are others. */
+/** Decision links are not copied: each applies to one request for a few hours, and the copy has other addresses. */
 const openLink = {
   ...{
     id: 'l1',

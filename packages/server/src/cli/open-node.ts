@@ -18,7 +18,7 @@ import { version } from '../version.ts'
 import { type Configuration, databaseFile, nodeFile } from './configuration.ts'
 import { placeOfMachine } from './place.ts'
 
-/** How long a server waits at its start for PostgreSQL. */
+/** The time that a server waits for PostgreSQL at its start. */
 const patienceMs = 15_000
 const retryMs = 250
 

@@ -4,8 +4,9 @@ import { WebSocket as WsSocket } from 'ws'
 
 /**
  * Requests to the server of this data folder if it uses TLS. Its certificate is for the host name that browsers use,
- * and may be expired or come from a private authority. Therefore it is not checked. Instead, the server proves with the
- * secret of the owner record that it wrote the record, as it does without TLS. The address must be that of the record.
+ * and may be expired or come from a private authority. Therefore the certificate is not checked. Instead, the server
+ * proves with the secret of the owner record that it wrote the record, as it does without TLS. The address must be the
+ * address of the record.
  */
 const unchecked = { rejectUnauthorized: false }
 

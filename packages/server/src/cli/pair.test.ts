@@ -5,7 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHome, type Home } from './program-under-test.ts'
 
 /**
- * Installs a stand-in for another vendor's program into the home. It answers like that program, and records its calls.
+ * Installs a replacement for another vendor's program into the home. It answers like that program, and records its
+ * calls.
  */
 function install(
   home: Home,
@@ -36,7 +37,7 @@ const web = (target: string) =>
     Web: { 'desk.tail1.ts.net:443': { Handlers: { '/': { Proxy: target } } } },
   })
 
-/** A stand-in for Tailscale. It serves nothing until `tailscale serve` is called. */
+/** A replacement for Tailscale. It serves nothing until `tailscale serve` is called. */
 const tailscale = (state: string, served = 'null') => `
 case "$1 $2" in
   "status --json") echo '${status(state)}' ;;

@@ -34,7 +34,7 @@ import { readsOutside, withoutShell } from './shell-command.ts'
 import { type Call, parentOf, type TranslateState } from './translate-state.ts'
 import { diffOf } from './translate-tool-result.ts'
 
-/** A request to the host, and how its answer is sent to Codex. */
+/** A request to the host, and the conversion of its answer for Codex. */
 export type Approval = {
   readonly ask: PermissionAsk
   respond(answer: PermissionAnswer): unknown
@@ -72,9 +72,8 @@ function commandAsk(state: TranslateState, params: NativeCommandApproval): Permi
 }
 
 /**
- * Whether the command leaves its sandbox, which additional permissions it has, and on which other machine it runs. A
- * grant is compared with these values too, so a grant for a sandboxed command does not cover the command outside its
- * sandbox.
+ * The sandbox permissions, the additional permissions and the other machine of a command. A grant is compared with
+ * these values too, so a grant for a sandboxed command does not cover the command outside its sandbox.
  */
 function beyondSandbox(
   { additionalPermissions, environmentId, reason }: NativeCommandApproval,
@@ -93,7 +92,7 @@ function asked({ name, kind, title, input }: CallDescription) {
 }
 
 /**
- * The request about a change of files. An unknown patch may change anything, so no mode accepts it as an edit
+ * The permission request for a change of files. An unknown patch may change any file, so no mode accepts it as an edit
  * inside the folder.
  */
 export function fileApproval(state: TranslateState, params: NativeFileApproval): Approval {
@@ -120,7 +119,7 @@ function reachOfCall({ kind, input }: Pick<Call, 'kind' | 'input'>, cwd: string 
   return cwd === undefined ? { outside: true } : reachOf(kind, paths, { cwd, settings: {} })
 }
 
-/** The request of Codex for more than its sandbox allows, for the rest of the turn. */
+/** The request of Codex for permissions beyond its sandbox, for the rest of the turn. */
 export function permissionsApproval(state: TranslateState, params: NativePermissionsApproval): Approval {
   const { threadId, itemId, reason, permissions } = params
   const wanted = Object.fromEntries(Object.entries(permissions).filter(([, value]) => value !== null))

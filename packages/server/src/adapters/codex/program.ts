@@ -13,7 +13,7 @@ export type ProgramOptions = {
   readonly env: Readonly<Record<string, string>>
   /** Advice on how to get a version that works. */
   readonly installAdvice?: string | undefined
-  /** How long the program may take for the handshake. */
+  /** The time limit of the handshake. */
   readonly startMs?: number | undefined
   /** Aborts the start. Ignored once the program has started. */
   readonly signal?: AbortSignal | undefined
@@ -34,7 +34,7 @@ export type RunningProgram = {
 
 const oldestVersion = '0.166.0'
 const defaultStartMs = 30_000
-/** How long the program may take to report the sign-in state. */
+/** The time limit of requests about the sign-in state. */
 const answerMs = 5_000
 const drainMs = 500
 const maxGarbage = 20

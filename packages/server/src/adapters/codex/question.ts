@@ -4,7 +4,7 @@ import { type Elicitation, elicitedContent, elicitedQuestions } from '../elicita
 import type { NativeElicitation, NativeQuestion, NativeUserInputRequest } from './native.ts'
 import { parentOf, type TranslateState } from './translate-state.ts'
 
-/** A question to a person, and how the answer is sent to Codex. */
+/** A question to a person, and the conversion of the answer for Codex. */
 export type Inquiry = {
   readonly ask: QuestionAsk
   respond(answer: QuestionAnswer): unknown

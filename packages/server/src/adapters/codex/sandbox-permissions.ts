@@ -9,14 +9,14 @@ export const inSandbox: SandboxPermissions = 'use_default'
 export const unknownSandbox: SandboxPermissions = 'unknown'
 
 /**
- * How much of the end of the transcript is read. When the hook of a call runs, the call is among the last
- * lines.
+ * The number of bytes that are read from the end of the transcript. When the hook of a call runs, the call is among the
+ * last lines.
  */
 const tailBytes = 4 * 1024 * 1024
 
 /**
- * Whether a command requests to leave its sandbox. Neither the hook nor the approval request contains this information.
- * It is in the model's own call, which Codex writes to the transcript before it runs the hook.
+ * The sandbox permissions that a command requests. Neither the hook nor the approval request contains this information.
+ * It is in the call as the model wrote it, which Codex writes to the transcript before it runs the hook.
  */
 export async function sandboxPermissionsOf({
   transcript_path: path,

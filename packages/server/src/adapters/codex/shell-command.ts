@@ -99,7 +99,7 @@ export function withoutShell(command: string): string {
 
 type Reading = 'read' | 'search'
 
-/** Programs that only read, and the arguments with which they would do more. */
+/** Programs that only read. `unless` matches arguments that make them do more. */
 const programs: Readonly<Record<string, { readonly kind: Reading; readonly unless?: RegExp }>> = {
   basename: { kind: 'read' },
   cat: { kind: 'read' },

@@ -107,7 +107,8 @@ export class Replay {
 }
 
 /**
- * The live notification for a stored item. An interrupted call has no end of its own: it ends with its turn.
+ * The method of the live notification for a stored item. An interrupted call has no end of its own: it ends with its
+ * turn.
  */
 function methodOf(item: StoredItem): string {
   return 'status' in item && item.status === 'inProgress' ? 'item/started' : 'item/completed'

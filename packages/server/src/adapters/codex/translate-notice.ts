@@ -101,7 +101,8 @@ export const notices = {
   },
 
   /**
-   * Reports input to a running command. Our commands have no terminal and no input, so nobody has approved this input.
+   * Reports input to a running command. The settings disable such input, because Codex requests no approval for it. If
+   * it happens nevertheless, the log shows it.
    */
   'item/commandExecution/terminalInteraction': (
     state: TranslateState,

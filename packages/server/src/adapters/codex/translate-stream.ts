@@ -116,8 +116,8 @@ function stream(state: TranslateState, type: Written, { threadId, blockId, text 
 
 /**
  * Writes the whole block under the id of its deltas. If its text differs from its deltas, the block is retracted and
- * written under a new id. If it started in an earlier turn, which has the streamed part, the whole text is written in
- * this turn under a new id. A closed block with the same text is not written again.
+ * written under a new id. If the block started in an earlier turn, that turn has the streamed part, and the whole text
+ * is written in this turn under a new id. A closed block with the same text is not written again.
  */
 function write(state: TranslateState, type: Written, { threadId, blockId, text }: Words): Translation {
   const open = state.blocks.get(blockId)

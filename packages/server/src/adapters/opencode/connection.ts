@@ -30,9 +30,9 @@ import { withGap } from './translate-stream.ts'
 import { failToBegin } from './translate-turn.ts'
 import { TurnWatch } from './turn-watch.ts'
 
-/** How long a running turn may take to stop when the connection is closed. */
+/** The time limit for stopping a running turn when the connection is closed. */
 const stopMs = 1_000
-/** How long OpenCode may take to confirm a stop. It usually confirms at once. */
+/** The time limit for OpenCode to confirm a stop. It usually confirms at once. */
 const answerMs = 3_000
 
 /** Objects that all connections of an adapter share. */
@@ -382,7 +382,10 @@ class OpenCodeConnection implements AgentConnection {
     return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
   }
 
-  /** Reports a failed request to OpenCode, unless the server is ending, which may be the cause of the failure. */
+  /**
+   * Records a notice about a failed request to OpenCode, unless the server is ending, which may be the cause of the
+   * failure.
+   */
   #problem(what: string, error: unknown): void {
     if (this.#closing || !this.#server.alive) return
     const text = `OpenCode did not ${what}: ${errorText(error)}`

@@ -71,7 +71,7 @@ function titleOfUnknown(name: string, servers: readonly string[]): string {
   return server === undefined ? name : `${server}: ${name.slice(nativeName(server).length + 1)}`
 }
 
-/** The name of a server as it appears in the names of its tools. */
+/** The name of an MCP server as it appears in the names of its tools. */
 function nativeName(server: string): string {
   return server.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }

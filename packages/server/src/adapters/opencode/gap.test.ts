@@ -140,7 +140,7 @@ function pseudoRandom(seed: number): () => number {
   }
 }
 
-/** The part of the outputs that must not depend on how they arrived. */
+/** The part of the outputs that must be the same with and without a cut. */
 function comparablePart(outputs: readonly AgentOutput[]) {
   const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
   const sorted = <Value>(values: Value[]) => values.map((value) => JSON.stringify(value)).toSorted()

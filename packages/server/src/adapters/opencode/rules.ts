@@ -7,11 +7,11 @@ export type NativeAgent = Pick<Agent, 'name' | 'mode' | 'hidden' | 'permission'>
 const everything: NativeRule = { permission: '*', pattern: '*', action: 'ask' }
 
 /**
- * OpenCode's own rules allow everything. Ours make it ask for everything, so that nothing runs without the host; the
- * adapter then allows harmless calls by itself. Our rules are set twice:
+ * OpenCode's own rules allow everything. Parley's rules make OpenCode ask for everything, so that nothing runs without
+ * the host; the adapter then allows harmless calls by itself. Parley's rules are set twice:
  * - in the configuration, since the session of a subagent inherits only the refusals of its parent;
  * - on the session, where they come last and therefore apply, whatever the person's own settings allow. The person's
- *  own refusals stay in effect, and so do those of OpenCode for the current agent.
+ *  own refusals stay in effect, and so do OpenCode's refusals for the current agent.
  */
 export const baseline = { '*': 'ask' } as const
 
@@ -63,7 +63,7 @@ function permissionOf(tool: string): string {
   return tool === 'write' || tool === 'apply_patch' ? 'edit' : tool
 }
 
-/** Whether a session already has these rules as its last ones. */
+/** Whether `rules` already end with the rules `last`. */
 export function endsWith(rules: readonly NativeRule[], last: readonly NativeRule[]): boolean {
   const textOf = (list: readonly NativeRule[]) =>
     JSON.stringify(list.map(({ permission, pattern, action }) => [permission, pattern, action]))

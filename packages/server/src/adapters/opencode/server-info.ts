@@ -209,7 +209,7 @@ export type Advice = {
   readonly signIn: string
 }
 
-/** Why this version is refused; undefined if it is accepted. A version that cannot be parsed is refused. */
+/** The reason to refuse this version; undefined if it is accepted. A version that cannot be parsed is refused. */
 export function tooOld(version: string, installAdvice: string): string | undefined {
   const given = numbersOf(version)
   const needed = numbersOf(oldestVersion) ?? []

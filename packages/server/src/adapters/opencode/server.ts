@@ -10,9 +10,9 @@ import { unlessAborted } from '../time-limit.ts'
 import { errorText } from './native.ts'
 import { oldestVersion } from './server-info.ts'
 
-/** How long a server may take to exit when asked to. Most exit at once, some never do. */
+/** The time limit for a server to exit after SIGTERM. Most servers exit at once, some never do. */
 const termGraceMs = 1_500
-/** How long a server may take to respond to a liveness check. */
+/** The time limit for the response to a liveness check. */
 const healthMs = 10_000
 const maxLineLength = 10_000
 const listening = /^opencode server listening on (http:\/\/\S+)/

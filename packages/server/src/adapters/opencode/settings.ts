@@ -21,7 +21,7 @@ export const honouredOptions = [
   'outputSchema',
 ] as const satisfies readonly (keyof SessionOptions)[]
 
-/** The properties of a session that decide which server it can share. */
+/** The properties of a session that select its server: sessions with equal properties can share a server. */
 export type ServerNeeds = {
   readonly trusted: boolean
   readonly mcpServers?: McpServers | undefined
@@ -35,8 +35,8 @@ export function serverKey({ trusted, mcpServers = {}, env }: ServerNeeds): strin
 }
 
 /**
- * The environment of a server, with settings in addition to the person's own. A refusal does not end the turn: the
- * model receives it and continues. Nothing is loaded from a folder that is not trusted.
+ * The environment of a server: the person's variables, and settings of Parley. With these settings, a refusal does not
+ * end the turn (the model receives it and continues), and OpenCode loads no settings from an untrusted folder.
  */
 export function serverEnvironment(
   from: Readonly<Record<string, string>>,

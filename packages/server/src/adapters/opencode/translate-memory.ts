@@ -47,7 +47,10 @@ export async function* replayConversation(
   yield* replay.end()
 }
 
-/** The messages without the reverted ones. OpenCode no longer shows those, and deletes them with the next prompt. */
+/**
+ * The messages without the reverted ones. OpenCode no longer shows reverted messages, and deletes them with the next
+ * prompt.
+ */
 function shown({ revert }: KeptSession, messages: readonly KeptMessage[]): readonly KeptMessage[] {
   const index = messages.findIndex(({ info }) => info.id === revert?.messageID)
   const first = messages[index]
@@ -179,8 +182,8 @@ function promptOf({ info, parts }: KeptMessage, next: KeptMessage | undefined, c
 }
 
 /**
- * The prompt for a shell command that a person typed after a `!` in OpenCode's own program. The command is
- * read from the answer, which ran it.
+ * The prompt for a shell command that a person typed after a `!` in OpenCode's own program. The command is read from
+ * the answer, whose only part is the call that ran the command.
  */
 function shellLine(parts: readonly Part[], next: KeptMessage | undefined): PromptPart[] {
   const [ran, ...more] = next?.parts ?? []

@@ -93,8 +93,8 @@ export const partHandlers = {
 } satisfies Record<Handled, Handler>
 
 /**
- * Translates a part of a message. Two kinds of parts give no output: those of prompts, which repeat what we sent, and
- * those of messages from before this turn, since OpenCode edits old parts that it no longer shows to the model.
+ * Translates a part of a message. Two kinds of parts give no output: parts of prompts, which repeat the sent text, and
+ * parts of messages from before this turn, since OpenCode edits old parts that it no longer shows to the model.
  */
 export function translatePart(
   state: TranslateState,

@@ -80,8 +80,7 @@ export function endCompaction(
 }
 
 /**
- * Records which call a permission request is about, with the change that the call would make. The connection asks the
- * person.
+ * Records the call of a permission request, with the change that the call would make. The connection asks the person.
  */
 export function rememberRequest(
   state: TranslateState,

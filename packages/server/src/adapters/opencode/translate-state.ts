@@ -38,20 +38,20 @@ export type TranslateState = {
   readonly usage: UsageSoFar
   readonly compaction: Compaction | undefined
   readonly reportedModel: string | undefined
-  /** When the last reported retry starts. */
+  /** The time at which the last reported retry starts. */
   readonly reportedRetry: number | undefined
   /** Whether the last turn has reported its error. Later reports of the same error are repetitions. */
   readonly reportedError: boolean
 }
 
 export type Turn = {
-  /** When the prompt of the turn was sent, in milliseconds since 1970. */
+  /** The time at which the prompt of the turn was sent, in milliseconds since 1970. */
   readonly at: number
   /** Whether the agent has started the turn. Before that, an idle status belongs to other work. */
   readonly begun: boolean
   /**
-   * Steered prompts that were sent but not yet reported by OpenCode (`sent`), and those that were reported but not yet
-   * seen by a step of the model (`unseen`).
+   * Steered prompts that OpenCode has not reported yet (`sent`), and reported ones that no step of the model has seen
+   * yet (`unseen`).
    */
   readonly sent: readonly string[]
   readonly unseen: readonly string[]

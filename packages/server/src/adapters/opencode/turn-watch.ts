@@ -4,9 +4,9 @@ import { reconcile, reconcileStatus } from './translate-snapshot.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 import { failToBegin } from './translate-turn.ts'
 
-/** How long after an error, or after a gap, OpenCode may still start a prompt. */
+/** The time after an error or a gap within which OpenCode may still start a prompt. */
 const startMs = 1_000
-/** How many times, and at what interval, missed events are requested. */
+/** The number of attempts to recover missed events, and the interval between them. */
 const maxAttempts = 25
 const retryMs = 200
 

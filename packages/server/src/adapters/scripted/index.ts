@@ -38,7 +38,7 @@ export type ScriptedAdapterOptions = {
   readonly sleep?: Sleep
   /** The delay between the pieces of a stream; 0 by default. */
   readonly pieceDelayMs?: number
-  /** Where the agent stores its conversations. By default they are in memory, as long as the adapter exists. */
+  /** The storage of the agent's conversations. By default, it is in memory and exists as long as the adapter. */
   readonly transcript?: Transcript
   /** Makes `connect` fail, like an agent that is not installed or not signed in. */
   readonly refuse?: (input: ConnectInput) => ParleyError | undefined

@@ -37,7 +37,7 @@ function isForbidden(turn: Turn, { spec, place }: Call): boolean {
   return turn.person.forbids(askAbout({ spec, place }))
 }
 
-/** Runs a call without asking for permission. A refused call is reported to the host, as real agents do. */
+/** Runs a call without asking for permission. Reports a refused call to the host, as real agents do. */
 async function* runUnlessForbidden(turn: Turn, call: Call): Playing {
   if (!isForbidden(turn, call)) {
     yield* run(turn, call)

@@ -48,7 +48,7 @@ export type Step =
   | ({ readonly type: 'usage' } & Usage)
   | CompactionStep
   | { readonly type: 'rename'; readonly title: string }
-  /** The agent continues under a new agent session id; the last id reported is the one to resume. */
+  /** The agent continues under a new agent session id. A resume uses the last reported id. */
   | { readonly type: 'new-agent-session'; readonly agentSessionId: string }
   /** The agent reports this list of tools, which need not be correct. */
   | { readonly type: 'tools'; readonly tools: readonly string[] }
@@ -197,7 +197,7 @@ export type EndStep = {
   readonly result?: string
   readonly structuredOutput?: unknown
 }
-/** The agent's process dies and reports how. */
+/** The agent's process dies. The agent reports the exit code, the signal and the end of stderr. */
 export type CrashStep = {
   readonly type: 'crash'
   readonly exitCode?: number | null
@@ -223,7 +223,7 @@ export function stepPath(outer: string, index: number): string {
 }
 
 /**
- * Parses the text of a prompt as a script in JSON, so that a test can send one through any face. Any other text is
+ * Parses the text of a prompt as a script in JSON, so that a test can send a script through any face. Any other text is
  * echoed.
  */
 export function scriptInPrompt(text: string): Script {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { asksPerson, innerSteps, type Script, type Step, stepPath } from './script.ts'
 
 /**
- * The scripted agent's memory of a conversation, like the files of a real agent: the prompts it received, and which
- * of its requests were asked and answered. It is written synchronously, so that a kill loses nothing.
+ * The scripted agent's memory of a conversation, like the files of a real agent: the prompts it received, and the
+ * requests that were asked and answered. It is written synchronously, so that a kill loses nothing.
  */
 export type Transcript = {
   load(agentSessionId: string): readonly TranscriptEntry[]

@@ -38,7 +38,7 @@ export type TaskUpdated = Extract<AgentOutput, { type: 'task.updated' }>
 /** The path of a step, its parent call, and whether the step started before the turn was parked. */
 export type Place = { readonly path: string; readonly parent: string | undefined; readonly resuming: boolean }
 
-/** Why the script stops: the end of the turn, or the end of the agent with its last output. */
+/** The reason why the script stops: the end of the turn, or the end of the agent with its last output. */
 export type Ending = EndStep | { readonly type: 'gone'; readonly last?: AgentOutput }
 
 export type Playing = AsyncGenerator<AgentOutput, Ending | undefined, undefined>

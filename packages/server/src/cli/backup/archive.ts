@@ -14,7 +14,7 @@ import { damaged, TarReader, tarEnd, tarHeader, tarPadding } from './tar.ts'
 export type Progress = (bytes: number) => void
 
 /**
- * A file for the archive. `content` is the path of a file that does not change, or the bytes of one that may change.
+ * A file for the archive. `content` is the path of a file that does not change, or the bytes of a file that may change.
  */
 export type SourceFile = { readonly name: string; readonly content: string | Buffer }
 

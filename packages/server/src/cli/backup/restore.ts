@@ -75,7 +75,7 @@ function replaceData(dataDir: string, staging: string, lock: FolderLock): string
 /**
  * Checks the database of a backup and prepares it for use. Every session gets a new epoch, because readers may have
  * seen later events, and their numbers will be used again. Access that was revoked since the backup remains revoked,
- * and invitations and links that decide a request are removed. Returns the number of sessions.
+ * and invitations and decision links are removed. Returns the number of sessions.
  */
 async function prepareDatabase(file: string, { records, people }: Revoked): Promise<number> {
   checkDatabase(file, migrations.at(-1)?.version ?? 0)
@@ -89,7 +89,7 @@ async function prepareDatabase(file: string, { records, people }: Revoked): Prom
       const now = record.kind === 'person' && people.find(({ id }) => id === record.id)
       if (now) await store.putAccessRecord({ ...record, data: narrowed(record.data, now) })
     }
-    // A link may have been used or revoked since the backup, and a link works once.
+    // A decision link may have been used or revoked since the backup, and it works once.
     await store.pruneDecisionLinks(Number.MAX_SAFE_INTEGER)
     await store.queueLedger([
       { at: Date.now(), kind: 'store.restored', subject: 'database', data: { sessions } },

@@ -67,7 +67,7 @@ export async function attach(reference: string, options: AttachOptions, context:
     const last = await lastEvents(client, state, tail)
     screen.print(last.flatMap((event) => transcript.event(event)))
     for (const request of state.requests) answerer.requested(request.requestId)
-    // A person who is asked answers first.
+    // Shows the input line, unless the person must first answer an open request here.
     if (state.requests.length === 0 || !(answerer instanceof TerminalPerson)) screen.invite()
     if (server.embedded && !output.canAsk && !state.turn) return exitCodes.completed
     await watchSession(
@@ -100,7 +100,7 @@ type Asked = {
   readonly onEnd: () => void
 }
 
-/** Asks the person at the terminal, or shows where requests can be answered if that is not possible here. */
+/** Asks the person at the terminal, or shows where requests can be answered if the person cannot answer here. */
 function answererOf({ me, server, sessionId, screen, context, onEnd }: Asked): Answerer {
   const { canAsk, errStyle } = context.output
   const asking = { client: server.client, sessionId, screen, style: errStyle }

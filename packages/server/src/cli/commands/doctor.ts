@@ -127,7 +127,7 @@ function listenProblem(host: string, port: number): Promise<string | undefined> 
   })
 }
 
-/** The checks of the database, and on PostgreSQL those of the nodes that use it. */
+/** The checks of the database and, on PostgreSQL, of the nodes that use it. */
 async function storeChecks(
   configuration: Configuration,
   { isHeld, server }: { isHeld: boolean; server: Connected | undefined },

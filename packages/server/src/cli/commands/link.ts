@@ -20,7 +20,7 @@ export type NewLinkOptions = LinkOptions & {
   readonly name?: string
 }
 
-/** Creates a link that decides one request. stdout gets its URL alone, which is not shown again. */
+/** Creates a decision link. stdout gets only its URL, which is not shown again. */
 export async function createLink(
   session: string,
   request: string | undefined,
@@ -63,7 +63,7 @@ function lifetimeOf(text: string): number {
 
 type Permission = Extract<OpenRequest, { type: 'permission' }>
 
-/** The permission request that a reference names; without one, the only one that is open. */
+/** The permission request that a reference names; without a reference, the only open permission request. */
 function permissionOf(requests: readonly OpenRequest[], given: string | undefined, list: string): Permission {
   const open = requests.filter((request) => request.type === 'permission')
   const about = {

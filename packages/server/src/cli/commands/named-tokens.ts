@@ -23,7 +23,7 @@ export type NewTokenOptions = NamedTokenOptions & {
   readonly expires?: string
 }
 
-/** Creates a named token. stdout gets its secret alone, which is not shown again. */
+/** Creates a named token. stdout gets only its secret, which is not shown again. */
 export async function createToken(name: string, options: NewTokenOptions, context: Context): Promise<number> {
   const { output, commandLine } = context
   const { scope, expires } = options

@@ -56,7 +56,7 @@ async function tailscaleUrl(server: string, context: Context): Promise<string> {
   return serveByTailscale(new URL(server), context)
 }
 
-/** How other devices can reach a server that listens only on this machine. */
+/** Advice on how other devices can reach a server that listens only on this machine. */
 async function advice(server: string, context: Context): Promise<string> {
   const { findTunnels } = await import('../tunnels.ts')
   const tunnels = await findTunnels(Number(new URL(server).port), context)

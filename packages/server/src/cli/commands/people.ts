@@ -50,7 +50,7 @@ export async function listPeople(options: PeopleOptions, context: Context): Prom
   return 0
 }
 
-/** Creates an invitation. stdout gets its link alone, which is not shown again; a terminal also shows a QR code. */
+/** Creates an invitation. stdout gets only its link, which is not shown again; a terminal also shows a QR code. */
 export async function invite(options: InviteOptions, context: Context): Promise<number> {
   const { output, commandLine } = context
   const { name, expires, json } = options

@@ -25,7 +25,10 @@ type Listeners = {
   readonly onDecision: (requestId: string) => void
 }
 
-/** Answers the requests of one `run`: the person at the terminal, --on-permission, or somebody else. */
+/**
+ * Creates the answerer for one `run`: the person at the terminal answers its requests, --on-permission decides them, or
+ * another client must answer.
+ */
 export function createRunAnswerer(asked: Asked, { stop, onDecision }: Listeners): Answerer {
   const { server, sessionId, context, screen, options, me } = asked
   const { client } = server

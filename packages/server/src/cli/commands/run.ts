@@ -50,12 +50,12 @@ type Run = {
   readonly context: Context
   readonly options: RunOptions
   readonly screen: Screen
-  /** The token that this command uses, with what it may do. */
+  /** The token that this command uses, with its scopes and limits. */
   readonly me: Me
   readonly decided: Set<string>
 }
 
-/** How long the server may take to accept the prompt. */
+/** The time limit for the server to accept the prompt. */
 const submitMs = 30_000
 
 /** Sends one prompt and waits for the end of its turn. The outcome determines the exit code. */
@@ -131,8 +131,8 @@ async function begin<Opened>(
 }
 
 /**
- * Submits the prompt and follows its turn. `end` is undefined if the prompt never became a turn; `isStarted`
- * is whether the agent could be started.
+ * Submits the prompt and follows its turn. `end` is undefined if the prompt never became a turn; `isStarted` is true if
+ * the agent could be started.
  */
 async function promptAndWatch(
   run: Run,
@@ -210,7 +210,7 @@ async function removeEmpty(client: Client, id: string): Promise<void> {
     const { turns, turn, queue } = await client.call('getSession', { params, query: { tail: 0 } })
     if (turns === 0 && !turn && queue.length === 0) await client.call('deleteSession', { params })
   } catch {
-    // This error is ignored, so that the reported error is the reason why the prompt was refused.
+    // Ignored, so that the error of the refused prompt is reported.
   }
 }
 

@@ -20,7 +20,7 @@ export type SearchOptions = Flags & {
 }
 
 const pageSize = 100
-/** How long the command waits for sessions that are still being indexed. */
+/** The time for which the command waits for sessions that are still being indexed. */
 const patienceMs = 30_000
 const retryMs = 250
 
@@ -50,7 +50,7 @@ export async function search(
 
 type Query = Readonly<Record<'q', string>> & Partial<Record<'in' | 'agent' | 'folder' | 'session', string>>
 
-/** Waits while the server indexes sessions. Returns how many are left. */
+/** Waits while the server indexes sessions. Returns the number of sessions that are not indexed yet. */
 async function whenIndexed(client: Client, query: Query, output: Output): Promise<number> {
   const until = performance.now() + patienceMs
   let wasTold = false
@@ -76,7 +76,7 @@ async function hitsOf(client: Client, query: Query, limit: number): Promise<Sear
   return hits
 }
 
-/** A line that says where the text is, and the text with the found words in bold. */
+/** A line with the session, the event and the kind of the text, and then the text with the found words in bold. */
 function hitText({ session, seq, at, kind, text, marks }: SearchHit, { outStyle: style }: Output): string {
   const where = [
     session.id,

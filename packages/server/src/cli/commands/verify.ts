@@ -71,7 +71,7 @@ type Compared = {
   readonly missingInLedger?: readonly number[]
 }
 
-/** Compares the log with the ledger: the log must contain the last seal of it that the ledger has recorded. */
+/** Compares the log with the ledger: the log must contain the last of its seals that the ledger has recorded. */
 function comparedWithLedger(
   log: VerifiedLog,
   keys: Keys,

@@ -2,7 +2,7 @@ import type { CompletedCommand, ValueKind } from './command-tree.ts'
 
 /**
  * The scripts for bash and zsh. They contain the whole command tree. They start the program only to complete sessions
- * and agents: it asks the running server. Its output is never evaluated.
+ * and agents, which it requests from the running server. Its output is never evaluated.
  */
 
 export function bashScript(all: readonly CompletedCommand[]): string {

@@ -1,6 +1,6 @@
 import { list, type Registry, sessionArgument } from './registry.ts'
 
-/** The commands about rules, trusted folders and environment variables of agents, and links that decide a request. */
+/** The commands about rules, trusted folders and environment variables of agents, and decision links. */
 export function addPermissionCommands(registry: Registry): void {
   addRules(registry)
   addTrust(registry)

@@ -18,7 +18,7 @@ export type ProvenClient = {
 
 export const healthMs = 2_000
 const callMs = 30_000
-/** How long a proof is valid. A short command usually ends within this time, so it needs only one proof. */
+/** The time for which a proof is valid. A short command usually ends within this time, so it needs only one proof. */
 const provenMs = 1_000
 const listNodesMs = 10_000
 
@@ -123,7 +123,7 @@ type Transport = { readonly fetch: typeof fetch; readonly WebSocket: typeof WebS
 
 const plainTransport: Transport = { fetch, WebSocket }
 
-/** How to reach the server of the owner record. The code for TLS is loaded only if that server uses it. */
+/** Returns the transport to the server of the owner record. The code for TLS is loaded only if that server uses it. */
 async function transportFor(url: string): Promise<Transport> {
   if (!url.startsWith('https:')) return plainTransport
   const { ownTlsFetch, OwnTlsWebSocket } = await import('./own-tls.ts')

@@ -9,7 +9,7 @@ export type ReconnectingAccess = AsyncDisposable & {
 }
 
 const pageSize = 100
-/** How long to wait for a server that restarts. */
+/** The time to wait for a server that restarts. */
 const graceMs = 5_000
 const retryMs = 200
 const answerMs = 2_000
@@ -51,8 +51,8 @@ export function createReconnectingAccess(
   }
 
   /**
-   * Runs a call on the current server. A call that was pending when the server ended is repeated on the next
-   * one; a command keeps its id.
+   * Runs a call on the current server. A call that was pending when the server ended is repeated on the next server; a
+   * command keeps its id.
    */
   async function use<Reply>(work: (client: Client) => Promise<Reply>): Promise<Reply> {
     const server = await reachable()

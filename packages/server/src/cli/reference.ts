@@ -16,7 +16,7 @@ export type Referable<Item> = {
 
 const shown = 5
 
-/** The entry that a reference names. Throws a ParleyError if it names none or several. */
+/** The entry that a reference names. Throws a ParleyError if the reference matches no entry or several entries. */
 export function referredTo<Item>(items: readonly Item[], given: string, about: Referable<Item>): Item {
   const { one, many, id, name, list } = about
   const exact = items.find((item) => id(item) === given)

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Stand-ins for `systemctl`, `loginctl` and `journalctl`, because tests run without a systemd of the user. They record
- * their arguments. `systemctl` starts and stops the command of the unit as systemd does.
+ * Replacements for `systemctl`, `loginctl` and `journalctl`, because tests run without a systemd of the user. They
+ * record their arguments. `systemctl` starts and stops the command of the unit as systemd does.
  */
 export type StandIns = {
-  /** The PATH on which a command finds them. */
+  /** The PATH on which a command finds the replacements. */
   readonly path: string
   readonly unit: (name?: string) => string
   /** The calls so far: the program and its arguments. */

@@ -45,7 +45,9 @@ export async function* allSessions(client: Client): AsyncGenerator<SessionSummar
 
 const shortestShown = 12
 
-/** Returns the form in which a list shows an id: its shortest unique prefix on a terminal, otherwise the whole id. */
+/**
+ * Returns a function that formats an id for a list: its shortest unique prefix on a terminal, otherwise the whole id.
+ */
 export function shownIds(
   ids: readonly string[],
   { isOutTerminal }: Pick<Context['output'], 'isOutTerminal'>,

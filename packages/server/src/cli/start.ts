@@ -59,9 +59,9 @@ export type StartOptions = StoreOptions &
     readonly chat?: ChatDefaults
     readonly alerts?: AlertSettings
     readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
-    /** Who may decide. Default: every caller with the scope `decide`. */
+    /** The callers that may decide. Default: every caller with the scope `decide`. */
     readonly decideFrom?: DecideFrom
-    /** What links that decide one request may decide. Default: `deny`. */
+    /** The decisions that decision links may make. Default: `deny`. */
     readonly decideByLink?: DecideByLink
     /** Lets people sign in with an OpenID provider. */
     readonly oidc?: OidcSettings

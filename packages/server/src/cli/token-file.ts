@@ -9,7 +9,7 @@ export function tokenFile(dataDir: string): string {
   return join(dataDir, 'token')
 }
 
-/** The token of this data folder: the configured one, or the one in its file, which is created on first use. */
+/** The token of this data folder: the configured token, or the token in its file, which is created on first use. */
 export function tokenOf({ token, dataDir }: Pick<Configuration, 'token' | 'dataDir'>): string {
   return token?.value ?? readToken(dataDir) ?? makeToken(dataDir)
 }

@@ -14,7 +14,7 @@ export type Tunnel = {
   readonly url: string
   /** Whether the tunnel leads to the server. Undefined if its program does not report that. */
   readonly leadsHere?: boolean
-  /** Whether everybody on the internet can reach it. */
+  /** Whether everybody on the internet can reach the tunnel. */
   readonly isOpen: boolean
 }
 
@@ -88,8 +88,8 @@ async function quickTunnelAt(port: number): Promise<string | undefined> {
 }
 
 /**
- * Lets `tailscale serve` proxy to the server, unless it does already. Returns the URL. Throws a ParleyError if Tailscale
- * is missing or not connected, or if it serves something else there.
+ * Lets `tailscale serve` proxy to the server, unless it does already. Returns the URL. Throws a ParleyError if
+ * Tailscale is missing or not connected, or if it already serves something else at this address.
  */
 export async function serveByTailscale(server: URL, context: Context): Promise<string> {
   const program = tailscaleIn(context)

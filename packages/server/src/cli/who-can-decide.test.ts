@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createHome, type Home } from './program-under-test.ts'
 
-/** Tests what commands say if their token may not decide, or has limits. */
+/** Tests the messages of commands whose token may not decide, or has limits. */
 
 /** A server, and the environment of commands that use a token without `decide`. */
 async function withoutDecide(home: Home) {

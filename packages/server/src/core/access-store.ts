@@ -9,9 +9,12 @@ export type AccessRecord = {
   readonly id: string
   readonly data: Readonly<Record<string, unknown>>
   readonly createdAt: number
-  /** When the record was last used to get access. */
+  /** The time at which the record was last used to get access. */
   readonly usedAt?: number
-  /** When the record was revoked or used up. A retired record is kept, so that its holder can get the reason. */
+  /**
+   * The time at which the record was revoked or used up. A retired record is kept, so that its holder can get the
+   * reason.
+   */
   readonly retiredAt?: number
 }
 
@@ -26,8 +29,8 @@ export type AccessStore = {
   /** All records, in the order in which they were first stored. */
   accessRecords(): Promise<AccessRecord[]>
   /**
-   * Adds a record, or replaces the one with the same kind and id at its position in the list. `usedAt` is stored only
-   * with a new record.
+   * Adds a record, or replaces the record with the same kind and id at its position in the list. `usedAt` is stored
+   * only with a new record.
    */
   putAccessRecord(record: AccessRecord): Promise<void>
   /**
@@ -35,7 +38,7 @@ export type AccessStore = {
    * retire a record, exactly one gets true.
    */
   retireAccessRecord(kind: AccessKind, id: string, at: number): Promise<boolean>
-  /** Stores when a record was last used. Has no effect if there is no such record. */
+  /** Stores the time at which a record was last used. Has no effect if there is no such record. */
   touchAccessRecord(kind: AccessKind, id: string, usedAt: number): Promise<void>
   /** Removes a record. Returns false if there was no such record. */
   removeAccessRecord(kind: AccessKind, id: string): Promise<boolean>

@@ -95,7 +95,7 @@ export type AgentAdapter = {
    */
   models?(signal: AbortSignal): Promise<AgentModel[]>
   /**
-   * Why no session of this agent can be created on this machine, e.g. because its program is missing; undefined if a
+   * The reason why no session of this agent can be created on this machine, e.g. its program is missing; undefined if a
    * session can be created, or if that is uncertain. Checks on every call, without waiting, so a program that is
    * installed later is found without a restart.
    */

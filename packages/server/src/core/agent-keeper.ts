@@ -2,10 +2,7 @@ import { type AgentCheck, type AgentInfo, AgentKey, NewAgent, ParleyError } from
 import type { AgentAdapter } from './agent-adapter.ts'
 import { checked } from './checked.ts'
 
-/**
- * Stores the agents and keys that people configure. The implementation, outside core, decides where to store it and how
- * to examine a program.
- */
+/** Stores the agents and keys that people configure, and tests agents. The implementation is outside core. */
 export type AgentKeeper = {
   /** The stored part of an agent's description. */
   stateOf(agent: string): Pick<AgentInfo, 'added' | 'keysSet'>

@@ -5,7 +5,7 @@ import type { EnvironmentVariables } from '@parley/protocol'
  * could change the folder of a session that continues here.
  */
 export type AgentLeftovers = {
-  /** Environment variables for agents. `end` finds an agent and its descendants by them. `owner` is a secret random text. */
+  /** Environment variables by which `end` finds an agent and its descendants. `owner` is a secret random text. */
   variables(owner: string): EnvironmentVariables
   /**
    * Kills all processes that were started with the variables of this owner. Resolves when none is left, and rejects

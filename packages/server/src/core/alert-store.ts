@@ -25,7 +25,7 @@ export type NewDelivery = {
 }
 
 export type ClaimedDelivery = Pick<NewDelivery, 'target' | 'alert' | 'subject' | 'body' | 'expiresAt'> & {
-  /** How often the delivery was claimed, this time included. */
+  /** The number of claims of the delivery, including the current claim. */
   readonly attempts: number
   /** A later delivery to the same target has the same subject. */
   readonly isSuperseded: boolean
@@ -50,7 +50,7 @@ export type AlertStep = {
 }
 
 /**
- * PORT. Stores the targets of alerts, how far each log was searched for alerts, and the deliveries that are still to
+ * PORT. Stores the targets of alerts, the position up to which each log was searched, and the deliveries that are still to
  * be sent. It makes no decisions. Rules:
  * - a change is durable against the death of this process when the promise resolves.
  * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
@@ -60,7 +60,7 @@ export type AlertStep = {
 export type AlertStore = {
   /** All targets, oldest first. */
   targets(): Promise<TargetRecord[]>
-  /** Adds a target, or replaces the data of the one with this id. */
+  /** Adds a target, or replaces the data of the target with this id. */
   putTarget(target: TargetRecord): Promise<void>
   /** Removes a target and its deliveries. Returns false if there was no such target. */
   removeTarget(id: string): Promise<boolean>
@@ -79,8 +79,9 @@ export type AlertStore = {
   sessionsToSearch(since: number): Promise<string[]>
 
   /**
-   * Takes up to `limit` deliveries that are due at `now`, the earliest first. A claim ends at `until`; until then nobody
-   * else can claim the delivery. A delivery waits for earlier ones to the same target with the same subject.
+   * Takes up to `limit` deliveries that are due at `now`, the earliest first. A claim ends at `until`; until then
+   * nobody else can claim the delivery. A delivery waits for earlier deliveries to the same target with the same
+   * subject.
    */
   claimDeliveries(claim: {
     readonly now: number
@@ -90,9 +91,9 @@ export type AlertStore = {
   /** Ends every claim. Called by the only process that uses the store, when it starts. */
   releaseDeliveries(): Promise<void>
   settleDelivery(target: string, alert: string, outcome: DeliveryOutcome): Promise<void>
-  /** When the next delivery is due; undefined if none waits. */
+  /** The time at which the next delivery is due; undefined if none waits. */
   nextDelivery(): Promise<number | undefined>
-  /** Deletes deliveries that were done before this time, and those that expired before it. */
+  /** Deletes deliveries that were done or expired before this time. */
   pruneDeliveries(before: number): Promise<void>
 
   /** Stores the time until which a page of a person counts as visible. Undefined means that it is no longer visible. */

@@ -21,10 +21,10 @@ export function isAskAgain(text: string): boolean {
 }
 
 /**
- * Tells the model which calls have no result. The agent's own record may be incomplete: some agents write it in
- * batches, so a killed agent may have lost its last call and the results of the calls before it. A file that the
- * agent has read may have influenced a name or a title, so each is one line of limited length, and the title is
- * quoted.
+ * The text that names to the model the calls without a result. The agent's own record may be incomplete: some agents
+ * write it in batches, so a killed agent may have lost its last call and the results of the calls before it. A file
+ * that the agent has read may have influenced a name or a title, so each is one line of limited length, and the title
+ * is quoted.
  */
 export function openCallsNotice(openCalls: readonly OpenCall[]): string {
   const names = openCalls

@@ -20,7 +20,7 @@ type World = {
   readonly session: SessionUnderTest
   /** Makes the open connection send these outputs; resolves when they are in the log. */
   says(...outputs: AgentOutput[]): Promise<void>
-  /** The agent keeps reporting for this long that its task still runs. */
+  /** Makes the agent report for this time that its task still runs. */
   reportsFor(minutes: number, taskId?: string): Promise<void>
 }
 

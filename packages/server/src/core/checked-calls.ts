@@ -1,7 +1,7 @@
 import { hashOf } from './hash.ts'
 import type { RecordedOutput } from './record-output.ts'
 
-/** How many calls are remembered between the check and the result. */
+/** The maximum number of calls that are remembered between the check and the result. */
 const maxCalls = 1000
 
 /**
@@ -9,7 +9,7 @@ const maxCalls = 1000
  * The result of such a call names the hash of its input, so that every call in a log has a decision.
  */
 export class CheckedCalls {
-  /** How many checks of each call were not followed by a result yet. */
+  /** The number of checks of each call that no result has followed yet. */
   readonly #checked = new Map<string, number>()
   readonly #called = new Map<string, string>()
 

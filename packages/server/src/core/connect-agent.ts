@@ -93,7 +93,7 @@ async function start({ context, adapter }: ConnectParts, given: ConnectInput): P
   }
 }
 
-/** Turns exceptions that an adapter throws synchronously into rejections. */
+/** Converts exceptions that an adapter throws synchronously to rejections. */
 function rejecting(connection: AgentConnection): AgentConnection {
   return new Proxy(connection, {
     get(target, name) {

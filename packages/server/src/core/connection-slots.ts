@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 
 export type SlotHolder = {
-  /** When the connection was last used; undefined while it is in use. */
+  /** The time of the last use of the connection; undefined while it is in use. */
   idleSince(): number | undefined
   /** Closes the connection, which releases the slot. */
   yieldSlot(): void
@@ -50,7 +50,7 @@ export function createConnectionSlots(max: number): ConnectionSlots {
     }
   }
 
-  /** Asks as many idle holders to release their slots as are still needed, the longest idle first. */
+  /** Asks idle holders, the longest idle first, to release as many slots as are still needed. */
   function makeRoom(): void {
     const leaving = [...slots].filter((slot) => slot.leaving).length
     const needed = line.size - leaving - Math.max(0, max - slots.size)

@@ -1,6 +1,6 @@
 import type { LinkDecision } from '@parley/protocol'
 
-/** A link that decides one request. Its code is not stored: `hash` is the SHA-256 of it. */
+/** A decision link. Its code is not stored: `hash` is the SHA-256 of the code. */
 export type DecisionLinkRecord = {
   readonly id: string
   readonly hash: string
@@ -21,7 +21,7 @@ export type DecisionLinkRecord = {
 }
 
 /**
- * PORT. Stores links that decide one request, and makes no decisions. Rules:
+ * PORT. Stores decision links, and makes no decisions. Rules:
  * - a change is durable against the death of this process when the promise resolves.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
  * - the links of a session are deleted with the session.

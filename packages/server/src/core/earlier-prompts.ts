@@ -4,8 +4,8 @@ import type { SessionStore, StoredEvent } from './session-store.ts'
 
 const pageSize = 1000
 /**
- * How many events are searched. Prompts further back are left out, so that a damaged log cannot make every reader scan
- * it completely.
+ * The maximum number of events that are searched. Prompts further back are left out, so that a damaged log cannot make
+ * every reader scan it completely.
  */
 const maxScanned = 50_000
 

@@ -210,7 +210,7 @@ class FeedLoop<Value> implements Loop<Value> {
 }
 
 /**
- * Records how much of each open block was yielded, so that text which is sent again after a pause is not
+ * Records the length of the yielded part of each open block, so that text which is sent again after a pause is not
  * yielded again.
  */
 class Pieces {

@@ -15,7 +15,7 @@ import { shownText } from './shown-secrets.ts'
 
 const pollMs = 250
 const pageSize = 512
-/** How many empty polls there are between two checks that the log still exists. */
+/** The number of empty polls between two checks that the log still exists. */
 const pollsPerCheck = 8
 
 type FollowedOptions = {

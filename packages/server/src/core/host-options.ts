@@ -40,7 +40,7 @@ export type HostOptions = {
   readonly tools?: readonly HostTool[]
   /** The environment variables that a tool gets; empty by default. */
   readonly toolEnv?: HostToolEnv
-  /** Where tools write temporary files. */
+  /** The folders for temporary files of tools. */
   readonly temporaryFolders: TemporaryFolders
   /** Installs agents for people. Without it, they install agents themselves. */
   readonly agentInstaller?: AgentInstaller
@@ -49,7 +49,7 @@ export type HostOptions = {
    * key while the host runs.
    */
   readonly agentKeeper?: AgentKeeper
-  /** When sessions are recovered after a restart. With `on-use`, each session waits for a command. */
+  /** The time at which sessions are recovered after a restart. With `on-use`, each session waits for a command. */
   readonly recover?: 'at-start' | 'on-use'
   /** Searches the text of all sessions. Without it, nobody can search. */
   readonly search?: SessionSearch['search']

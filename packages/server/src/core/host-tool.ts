@@ -74,7 +74,7 @@ export function hostToolSet(tools: readonly HostTool[] = []): HostToolSet {
   return set
 }
 
-/** Why a host tool cannot have this name; undefined if it can. */
+/** The reason why a host tool cannot have this name; undefined if it can. */
 export function nameProblem(name: string): string | undefined {
   if (namePattern.test(name) && !name.includes('__') && name.length <= longestName) return undefined
   return `"${name}" is not a valid name of a host tool: a name has only letters, digits, - and single _, begins with a letter, and has at most ${longestName} characters.`

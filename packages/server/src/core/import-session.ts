@@ -29,7 +29,7 @@ export type Importing = {
 }
 
 const listMs = 30_000
-/** How long an agent may take to read a conversation. */
+/** The time limit for an agent to read a conversation. */
 const readMs = 300_000
 
 export function createImporting(options: {

@@ -1,4 +1,4 @@
-/** How deep a JSON value may be nested. It is more than any legitimate value needs. */
+/** The maximum depth of a JSON value, which is more than any legitimate value needs. */
 export const maxJsonDepth = 200
 
 /**

@@ -15,7 +15,7 @@ type KeepOptions = {
 
 /**
  * Follows a session whose owner may change. Each change ends the feed that a reader reads from; the reader then
- * continues in the next one, after the last event that it got, and notices nothing unless the log was replaced.
+ * continues in the next feed, after the last event that it got. It notices nothing unless the log was replaced.
  */
 export async function keepFollowing(
   follow: Follow,

@@ -19,16 +19,16 @@ export type LedgerStore = {
   queueLedger(drafts: readonly LedgerDraft[]): Promise<void>
   /** The first drafts of the queue, oldest first. */
   queuedLedger(limit: number): Promise<QueuedDraft[]>
-  /** Whether this process may chain drafts now. At most one process may at a time. */
+  /** Whether this process may chain drafts now. At most one process at a time may do so. */
   holdLedger(): Promise<boolean>
   /**
    * Appends entries, and removes the drafts with these ids from the queue. Rejects with ParleyError `conflict`, and
-   * stores nothing, if the first entry does not follow the last one.
+   * stores nothing, if the first entry does not follow the last stored entry.
    */
   chainLedger(entries: readonly LedgerEntry[], drafts: readonly number[]): Promise<void>
-  /** Entries in ascending order: the first `limit` after `after`; with `subject`, only those about it. */
+  /** Entries in ascending order: the first `limit` after `after`; with `subject`, only entries about this subject. */
   ledger(query: LedgerQuery): Promise<LedgerEntry[]>
-  /** The last entry; with `subject`, the last one about it. */
+  /** The last entry; with `subject`, the last entry about this subject. */
   lastOfLedger(subject?: string): Promise<LedgerEntry | undefined>
   /** The keys, in the order in which they were added. */
   sealKeys(): Promise<SealKey[]>

@@ -23,9 +23,9 @@ export type Ledger = {
   close(): Promise<void>
 }
 
-/** How long queued drafts wait, so that one entry can stand for several seals of a session. */
+/** The time that queued drafts wait, so that one entry can stand for several seals of a session. */
 const gatherMs = 250
-/** How often a process looks for drafts that another process has queued and not chained. */
+/** The interval at which a process looks for drafts that another process has queued and not chained. */
 const lookMs = 500
 const draftsAtOnce = 500
 

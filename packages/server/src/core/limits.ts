@@ -1,13 +1,15 @@
 /** Limits of a host. The creator of the host can set each of them. */
 export type Limits = {
-  /** How many connections may be live at once. To open another, the one that has been idle longest is closed. */
+  /**
+   * The maximum number of live connections. To open another, the host closes the connection that has been idle longest.
+   */
   readonly maxConnections: number
   /**
-   * How many spares are kept for the next sessions, in addition to `maxConnections`; 0 means none. At most one spare
-   * is kept of each agent, and only of agents that can be started without a session.
+   * The maximum number of spares for the next sessions, in addition to `maxConnections`; 0 means none. At most one
+   * spare is kept of each agent, and only of agents that can be started without a session.
    */
   readonly maxSpares: number
-  /** A spare that was kept this long is closed. */
+  /** A spare is closed after this time. */
   readonly spareMs: number
   /**
    * A spare that has changed to the folder of an announced session (`prepareSession`) is closed after this time if
@@ -16,7 +18,7 @@ export type Limits = {
   readonly spareInFolderMs: number
   /** No spare is kept while the machine has less free memory than this. */
   readonly spareFreeBytes: number
-  /** How many prompts may wait in the queue of one session. */
+  /** The maximum number of prompts in the queue of one session. */
   readonly maxQueue: number
   readonly connectMs: number
   /** An idle agent process is closed after this time. */
@@ -30,7 +32,7 @@ export type Limits = {
   readonly backgroundTotalMs: number
   /** A turn that the agent started by itself ends after this silence, if the agent does not report its end. */
   readonly ownTurnQuietMs: number
-  /** How long an interrupted agent may take to stop before it is closed by force. */
+  /** The time limit for an interrupted agent to stop. After this time, it is closed by force. */
   readonly cancelGraceMs: number
   /** Like `cancelGraceMs`, while the host stops. */
   readonly stopGraceMs: number

@@ -14,7 +14,7 @@ export type ModelCatalogue = {
   models(): Promise<AgentModels[]>
 }
 
-/** How many of an agent's latest sessions are searched for one that has its models. */
+/** The number of an agent's latest sessions that are searched for its models. */
 const sessionsSearched = 10
 
 const askMs = 15_000

@@ -8,7 +8,7 @@ import { loadState } from './session-log.ts'
 import type { Claim } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
 
-/** How many sessions are taken over from another process in one step. */
+/** The number of sessions that are taken over from other processes in one step. */
 const adoptedAtOnce = 20
 
 /** The sessions in memory. An unused session is removed from memory, and loaded again on use. */
@@ -191,8 +191,8 @@ export class OpenSessions {
   }
 
   /**
-   * Recovers the sessions that a restart of this process, or the end of another one, interrupted. Returns how many of
-   * them were not open here.
+   * Recovers the sessions that a restart of this process, or the end of another process, interrupted. Returns the
+   * number of these sessions that were not open here.
    */
   async recoverAll(): Promise<number> {
     const tried = new Set<string>()

@@ -13,8 +13,8 @@ export type Difference = {
   /** The turns that took place in the agent's own program, in order. */
   readonly turns: readonly RecordedTurn[]
   /**
-   * How many prompts of the log are no longer part of the agent's conversation, because the conversation was continued
-   * from an earlier point.
+   * The number of prompts of the log that are no longer part of the agent's conversation, because the conversation was
+   * continued from an earlier point.
    */
   readonly forgotten: number
 }

@@ -3,8 +3,8 @@ import type { Clock } from './clock.ts'
 import type { SessionLog } from './session-log.ts'
 
 /**
- * Records a change that a session makes by itself. Retries while the store is busy, because the work of an agent must
- * not be lost, until the session stops. Resolves with undefined if the change could not be recorded; the state is then
+ * Records a change that a session makes by itself. While the store is busy, retries until the session stops, because
+ * the work of an agent must not be lost. Resolves with undefined if the change could not be recorded; the state is then
  * unchanged.
  */
 export type Persist = (change: Parameters<SessionLog['transact']>[0]) => Promise<SessionEvent[] | undefined>

@@ -73,8 +73,8 @@ export class SealChain {
   }
 
   /**
-   * Adds announced events, whose texts are those that readers get; `seal` is the last of them, if it is a seal. Events
-   * that do not follow directly are read from the store later.
+   * Adds announced events, with the texts that readers get; `seal` is the last event, if it is a seal. Events that do
+   * not follow directly are read from the store later.
    */
   add(events: readonly StoredEvent[], seal?: EventOf<'log.sealed'>): void {
     if (seal) this.#continueAfter(seal)

@@ -30,7 +30,7 @@ export type SessionCommands = {
 /** `fresh` is false for a repeated command. */
 export type RecordedCommand = { readonly receipt: Receipt; readonly fresh: boolean }
 
-/** Turns commands into drafts and receipts. The effects of a command follow later, from the log. */
+/** Converts commands to drafts and receipts. The effects of a command follow later, from the log. */
 export function createSessionCommands(
   context: SessionContext,
   rejoin: Rejoin,

@@ -247,8 +247,8 @@ function sealedEntry({ at, sessionId, to, hash }: EventOf<'log.sealed'>): Ledger
 }
 
 /**
- * Turns a draft into an event. Used by the log, and for the first events of a session, which are written
- * before its log exists.
+ * Converts a draft to an event. Used by the log, and for the first events of a session, which are written before its
+ * log exists.
  */
 export function numbered(
   draft: EventDraft,

@@ -7,7 +7,10 @@ import { installedDefinition, type ServiceManager, type ServiceState } from './s
 import { type ServiceRecord, serviceName } from './service-plan.ts'
 import { createSystemd } from './systemd.ts'
 
-/** The manager of this system for the service of a data folder; undefined on a system without a known one. */
+/**
+ * The service manager of this system for the service of a data folder; undefined on a system without a known service
+ * manager.
+ */
 export function findManager(
   { dataDir }: Pick<Configuration, 'dataDir'>,
   { env }: Pick<Context, 'env'>,

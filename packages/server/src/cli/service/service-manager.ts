@@ -30,9 +30,9 @@ export type ServiceManager = {
 export type ServiceState = {
   readonly state: 'running' | 'starting' | 'stopped' | 'failed'
   readonly pid?: number
-  /** Whether it starts at login. */
+  /** Whether the service starts at login. */
   readonly enabled: boolean
-  /** Whether it runs while the user is not logged in. */
+  /** Whether the service runs while the user is not logged in. */
   readonly atBoot: boolean
   /** The reason of the failure, as the system reports it. */
   readonly reason?: string

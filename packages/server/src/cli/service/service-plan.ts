@@ -34,7 +34,10 @@ export type ServiceWishes = {
   readonly before?: ServiceRecord | undefined
 }
 
-/** Settings of the server that are not secret. The service gets them if they are set where it is installed. */
+/**
+ * Settings of the server that are not secret. The service gets each setting that is set in the environment of the
+ * command that installs it.
+ */
 const settings = [
   'PARLEY_HOST',
   'PARLEY_PORT',
@@ -59,7 +62,8 @@ export function serviceName(dataDir: string, isDefaultDataDir: boolean): string 
 }
 
 /**
- * Plans a service. Throws a ParleyError if its definition would contain secrets or characters that it cannot contain.
+ * Plans a service. Throws a ParleyError if its definition would contain secrets, or characters that a definition does
+ * not allow.
  */
 export function planService(wishes: ServiceWishes): ServicePlan {
   const { program, dataDir, isDefaultDataDir, env, before } = wishes
@@ -100,8 +104,8 @@ export function planService(wishes: ServiceWishes): ServicePlan {
 }
 
 /**
- * The PATH without the folders that npm adds for its scripts. They belong to every parent of the project, and other
- * users may be able to create some of them.
+ * The PATH without the folders that npm adds for its scripts. npm adds such a folder for every parent folder of the
+ * project, and other users may be able to create some of these folders.
  */
 function ownPath(env: ServiceWishes['env']): string | undefined {
   const { PATH } = env

@@ -6,10 +6,10 @@ import { oneLine, visible } from './visible.ts'
 /** The data, besides the event itself, from which its rows are made. */
 export type RowFacts = {
   readonly style: Style
-  /** Whether prompts are shown too, both those of this client and of others. */
+  /** Whether prompts are shown too: prompts of this client and of others. */
   readonly prompts: boolean
   readonly asked: (requestId: string) => AskedFacts
-  /** How long requests waited for people during the turn that ends, in milliseconds. */
+  /** The time that requests waited for people during the turn that ends, in milliseconds. */
   readonly waited: number
   /** Whether this error message was already shown in this turn. */
   readonly wasShown: (words: string) => boolean

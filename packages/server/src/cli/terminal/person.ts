@@ -13,7 +13,7 @@ import type { Keyboard, Screen } from './screen.ts'
 import type { Style } from './style.ts'
 import { visible } from './visible.ts'
 
-/** Answers requests of an agent: the person at this terminal, or a policy if nobody is there. */
+/** Gets the answers to requests of an agent: from the person at this terminal, or from a policy if nobody is there. */
 export type Answerer = {
   requested(requestId: string): void
   /** The request was resolved, here or elsewhere. */

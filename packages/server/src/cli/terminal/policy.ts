@@ -11,7 +11,7 @@ export type PolicyOptions = {
   readonly isFlag: boolean
   /** Called with a one-line message before a permission is decided here. */
   readonly onDecision: (requestId: string, line: string) => void
-  /** Answers questions: the person at this terminal, if there is one. */
+  /** The answerer of questions: the person at this terminal, if there is one. */
   readonly person?: Answerer | undefined
   /** Called when a question is asked and nobody can answer it. */
   readonly onQuestion: () => void

@@ -11,7 +11,7 @@ export type RequestNoticesOptions = {
   readonly sessionId: string
   readonly screen: Screen
   readonly style: Style
-  /** Where the requests can be answered. */
+  /** The text that says where the requests can be answered. */
   readonly where: string
 }
 

@@ -69,7 +69,7 @@ function lineCounts(change: Diff): string {
 
 export type TurnEndFacts = {
   readonly style: Style
-  /** How long requests waited for people during the turn, in milliseconds. */
+  /** The time that requests waited for people during the turn, in milliseconds. */
   readonly waited: number
   readonly saysWhy?: boolean
 }

@@ -22,7 +22,7 @@ export type ScreenOptions = {
   readonly typing?: { readonly prompt: string; onLine(line: string): void; onEnd(): void }
 }
 
-/** How long to wait for type-ahead on systems where it cannot be read at once. */
+/** The time to wait for type-ahead on systems where it cannot be read at once. */
 const arrivesMs = 150
 const interruptKey = '\u0003'
 
@@ -113,7 +113,9 @@ export class Screen {
     })
   }
 
-  /** Runs before readline shows the key: text typed while the agent writes a line moves to its own line. */
+  /**
+   * Runs before readline shows the key. If the agent is in the middle of a line, begins a new line for the typed text.
+   */
   #keyPressed(): void {
     if (!this.#options.typing || this.#held || !this.#isMidLine || this.#isPromptShown) return
     this.#options.output.err('\n')

@@ -22,7 +22,7 @@ export type TranscriptOptions = {
   readonly isOutTerminal: boolean
   readonly isErrTerminal: boolean
   readonly columns: () => number
-  /** Whether prompts are shown too, both those of this client and of others. */
+  /** Whether prompts are shown too: prompts of this client and of others. */
   readonly prompts: boolean
   /** True if permissions are asked on this terminal, with their diff. */
   readonly asks?: boolean
@@ -43,7 +43,7 @@ type Words = {
 }
 
 /**
- * Turns a session's feed into pieces to write. It performs no input or output: the same feed gives the same pieces.
+ * Converts a session's feed to pieces to write. It performs no input or output: the same feed gives the same pieces.
  * The agent's text is written to `out`, everything else to `err`. Only one block is streamed at a time; another block
  * is written whole at its end.
  */

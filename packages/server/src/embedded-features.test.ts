@@ -10,7 +10,7 @@ import { createEmbedded, type EmbedOptions } from './embed.ts'
 import { createHost, createMemoryStore } from './index.ts'
 import { folderForTest } from './testing/temporary-folder.ts'
 
-/** Tests what an embedding program can add: terminals and alerts. */
+/** Tests the features that an embedding program can add: terminals and alerts. */
 const token = 'a-token-for-embedding'
 
 async function embedded(more: (store: ReturnType<typeof createMemoryStore>) => Partial<EmbedOptions>) {

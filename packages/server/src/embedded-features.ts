@@ -17,7 +17,7 @@ type Parts = {
   readonly authentication: () => Authentication
 }
 
-/** The terminals of an embedded server, and what its HTTP face needs to serve them. */
+/** The terminals of an embedded server. `served` contains the settings with which its HTTP face serves them. */
 export function embedTerminals(env: Readonly<Record<string, string | undefined>>, { host, logger }: Parts) {
   const terminals = createTerminals({ env, newId: () => newId('trm') })
   const face = createTerminalFace({ terminals, logger })

@@ -50,8 +50,8 @@ export type AlertStep = {
 }
 
 /**
- * PORT. Stores the targets of alerts, the position up to which each log was searched, and the deliveries that are still to
- * be sent. It makes no decisions. Rules:
+ * PORT. Stores the targets of alerts, the position up to which each log was searched, and the deliveries that are still
+ * to be sent. It makes no decisions. Rules:
  * - a change is durable against the death of this process when the promise resolves.
  * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
  * - the cursor and the deliveries of a session are deleted with the session.

@@ -24,7 +24,7 @@ export type SessionNews = {
   deleted(sessionId: string): void
 }
 
-/** `place` is where the folders of the announced sessions are, if several processes share the store. */
+/** `place` is the place of the announced sessions' folders, if several processes share the store. */
 export function createSessionNews(
   problem: (problem: { error: unknown; doing: string; sessionId: string }) => void,
   place?: string,

@@ -10,7 +10,7 @@ import { hasCode, type ParleyError } from '@parley/protocol'
  * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
  */
 export type SessionOwnership = {
-  /** Where the folders of this process are. Absent if no other process can write to the store. */
+  /** The place of this process. Absent if no other process can write to the store. */
   readonly place?: string
   /**
    * A secret that names this process as an owner, while it can own sessions. It changes when all sessions have been
@@ -27,7 +27,7 @@ export type SessionOwnership = {
    * session at any time, even from a living caretaker. Absent if no other process can write to the store.
    */
   takeCare?(sessionId: string): Promise<Claim>
-  /** Gives a session up, so that any process can claim it at once. Does nothing if the term is not the current one. */
+  /** Gives a session up, so that any process can claim it at once. Does nothing if `term` is not the current term. */
   release(sessionId: string, term: number): Promise<void>
   /**
    * Claims up to `limit` sessions that have work left and whose owner is gone or has released them. Each is returned

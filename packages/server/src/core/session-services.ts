@@ -28,7 +28,7 @@ export type SessionServices = {
   readonly ownership: SessionOwnership
   readonly leftovers: AgentLeftovers | undefined
   readonly shared: SharedSettings | undefined
-  /** Where the folders of the sessions are, if several processes share the store. */
+  /** The place of the sessions' folders, if several processes share the store. */
   readonly place: string | undefined
   /** Set if that place is awaited: the session is only recorded here, and its agent is not started. */
   readonly awaits?: string

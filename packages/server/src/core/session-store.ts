@@ -130,9 +130,8 @@ export type StoredReceipt = { readonly commandId: string; readonly hash: string;
 export type ReadRange = { readonly after?: number; readonly before?: number; readonly limit: number }
 
 /**
- * `state` may be older than `head`. The events after `state.seq` must then be folded into it. `place` is where the
- * folder of the session is, if several processes share the store, and `isAwaited` is set if none of the processes
- * there is alive.
+ * `state` may be older than `head`. The events after `state.seq` must then be folded into it. `place` is the place of
+ * the session's folder, if several processes share the store. `isAwaited` is set if no process at this place is alive.
  */
 export type SessionRecord = {
   readonly head: number

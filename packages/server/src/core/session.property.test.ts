@@ -190,7 +190,7 @@ class Run {
   #sessionId = ''
   #commands = 0
   #clock = new QuickClock()
-  /** `#full` is how many of the next appends fail; `#refused` is how many have failed. */
+  /** `#full` is the number of next appends that fail; `#refused` is the number of appends that have failed. */
   #full = 0
   #refused = 0
   readers: TestReader[] = []
@@ -481,7 +481,7 @@ function isAnswer(event: SessionEvent): boolean {
   return resolved && event.by === 'person' && event.carriedFrom === undefined
 }
 
-/** How often the log contains the events that only this command can have recorded. */
+/** The number of events in the log that only this command can have recorded. */
 function effectsOf(command: object, { promptId }: Receipt, log: readonly SessionEvent[]): number {
   if (promptId !== undefined)
     return log.filter((event) => event.type === 'prompt.submitted' && event.promptId === promptId).length

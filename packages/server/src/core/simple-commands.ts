@@ -14,7 +14,7 @@ export function simpleCommands(value: unknown): string[] | undefined {
   return search.isTooDeep || search.left < 0 ? undefined : [...search.found]
 }
 
-/** `left` is how many characters may still be read, which limits the time. */
+/** `left` is the number of characters that may still be read. It limits the time. */
 type Search = { readonly found: Set<string>; left: number; isTooDeep: boolean }
 
 const maxDepth = 8

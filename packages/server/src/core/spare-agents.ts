@@ -55,11 +55,11 @@ export type SpareAgentsOptions = {
 /** The delay between the start of a session and the start of the next spare. */
 const laterMs = 2_000
 /**
- * How long a spare may take to serve a session. A process that hangs must not keep the session from starting an agent
+ * The time limit for a spare to serve a session. A process that hangs must not keep the session from starting an agent
  * of its own.
  */
 const takeMs = 10_000
-/** How often the free memory is checked, while a spare is kept. */
+/** The interval at which the free memory is checked while a spare is kept. */
 const memoryCheckMs = 10_000
 
 /** Keeps spares for sessions that are not created yet, at most one of each agent. */

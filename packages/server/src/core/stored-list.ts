@@ -1,6 +1,6 @@
 /** A copy of stored settings in memory. */
 export type SettingsCopy = {
-  /** Reads the settings again. Resolves when the new ones apply. */
+  /** Reads the settings again. Resolves when the new settings apply. */
   reload(): Promise<void>
 }
 

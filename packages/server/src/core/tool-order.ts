@@ -90,7 +90,10 @@ function oldestOf(held: ToolOrder['held'], addedSize: number): [string, CallDraf
 
 type Result = DraftOf<'tool-call.ended'>
 
-/** Adds a result by the id of its call, and drops the oldest ones if there are too many or they are too large. */
+/**
+ * Adds a result by the id of its call, and drops the oldest results if there are too many results or they are too
+ * large.
+ */
 export function keepRepeated(repeated: Map<string, Result>, draft: Result): void {
   repeated.set(draft.toolCallId, draft)
   let size = [...repeated.values()].reduce((sum, one) => sum + sizeOf(one), 0)

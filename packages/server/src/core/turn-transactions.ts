@@ -103,9 +103,8 @@ export function expireFirst({ requests: [first] }: SessionState): Transaction {
 }
 
 /**
- * Records the end of a connection. Its turn is parked if a person is asked and the agent can resume;
- * otherwise the turn ends. `closing` is why the host closed the connection, `last` is the agent's own report
- * of its end.
+ * Records the end of a connection. Its turn is parked if a person is asked and the agent can resume; otherwise the turn
+ * ends. `closing` is the reason why the host closed the connection; `last` is the agent's own report of its end.
  */
 export function loseAgent(
   state: SessionState,

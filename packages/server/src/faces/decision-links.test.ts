@@ -4,7 +4,7 @@ import { type AccessUnderTest, accessUnderTest, machineToken } from './access-un
 import { codeOf, deviceUnderTest } from './http/device-under-test.ts'
 import type { Answer } from './http/server-under-test.ts'
 
-/** Links that decide one request, on a whole server: who may create them, what they can do, and when they end. */
+/** Tests decision links on a whole server: their creation, their effects and their end. */
 
 let server: AccessUnderTest
 let strict: AccessUnderTest

@@ -39,7 +39,7 @@ type Recorded = {
 const adapters = join(import.meta.dirname, '../adapters')
 const connected: AgentOutput[] = [{ type: 'agent.connected', agentSessionId: 'replayed' }]
 
-/** The recordings of every adapter that has recordings. Those of ACP start before the first prompt. */
+/** The recordings of every adapter that has recordings. The recordings of ACP start before the first prompt. */
 const recordings = await Promise.all(
   readdirSync(adapters).map(async (agent) => {
     const file = join(adapters, agent, 'fixtures-under-test.ts')

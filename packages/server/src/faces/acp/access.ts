@@ -25,8 +25,8 @@ export type Access = {
   command(sessionId: string, command: CommandInput): Promise<Receipt>
   remove(sessionId: string): Promise<void>
   /**
-   * The log after the cursor, then live items until the signal aborts. The implementation limits how many items it
-   * buffers.
+   * The log after the cursor, then live items until the signal aborts. The implementation limits the number of items
+   * that it buffers.
    */
   feed(sessionId: string, from: FeedFrom): AsyncIterable<AccessItem>
   /** Aborts when the editor may no longer use the sessions. The face is then closed. */

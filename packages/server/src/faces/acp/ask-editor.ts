@@ -30,7 +30,7 @@ export type AskContext = {
   cannotAsk(why: string): Promise<void>
 }
 
-/** How many times an incomplete form is sent again before the request is given up. */
+/** The number of times that a form is sent before the request is given up, if the answers remain incomplete. */
 const maxForms = 3
 
 /**

@@ -36,7 +36,7 @@ export type EditorSessionsOptions = {
   readonly problem?: (thrown: unknown, doing: string) => void
 }
 
-/** How long cleanup may take after the editor has disconnected. */
+/** The time limit of the cleanup after the editor has disconnected. */
 const leaveMs = 2_000
 
 type Place = Pick<LoadSessionRequest, 'cwd' | 'additionalDirectories'> & {
@@ -207,7 +207,7 @@ export class EditorSessions {
     return session
   }
 
-  /** The state of a session. Throws if the editor names another folder than that of the session. */
+  /** The state of a session. Throws if the editor names a folder other than the session's. */
   async #found(sessionId: string, { cwd }: Place): Promise<SessionState> {
     const state = await this.#own(sessionId)
     if ((await realFolder(cwd)) === state.cwd) return state

@@ -14,7 +14,7 @@ import {
 
 type Ask<Request, Response> = (request: Request, signal: AbortSignal) => Response | Promise<Response>
 
-/** An editor built on the SDK's own client. It records all updates and requests; the test sets how it answers. */
+/** An editor built on the SDK's own client. It records all updates and requests; the test sets its answers. */
 export type EditorUnderTest = {
   readonly agent: ClientContext
   readonly received: { readonly sessionId: string; readonly update: SessionUpdate }[]

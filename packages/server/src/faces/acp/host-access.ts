@@ -6,7 +6,8 @@ const pageSize = 100
 
 /**
  * The sessions of a host in this process. With a principal, the editor may do only what its scopes and limits permit,
- * the log names the person, and the face is closed when the access ends. Without one, the editor acts for the owner.
+ * the log names the person, and the face is closed when the access ends. Without a principal, the editor acts for the
+ * owner.
  */
 export function hostAccess(given: Host, principal?: Principal): Access {
   const { host, over } = principal ? embeddedHost(given, principal, 'acp') : { host: given, over: undefined }

@@ -34,7 +34,7 @@ export type OpenSessionOptions = {
 
 /** The interval between updates with output. Output is collected, because each update repeats the output of a call. */
 const outputMs = 100
-/** How long a pending prompt waits for a lost server before it fails. */
+/** The time that a pending prompt waits for a lost server before it fails. */
 const lostMs = 60_000
 
 /**

@@ -40,7 +40,7 @@ type Streamed = Extract<Delta, { type: 'text.streamed' | 'thinking.streamed' }>
 export class SessionUpdates {
   readonly #options: SessionUpdatesOptions
   readonly #calls: ToolCallUpdates
-  /** How many characters of each open block were sent. */
+  /** The number of characters of each open block that were sent. */
   readonly #sent = new Map<string, number>()
   readonly #prompts = new Map<string, { parts: readonly PromptPart[]; own: boolean }>()
   /** The last value that was sent for each kind of update that `news` returns. */

@@ -10,7 +10,7 @@ import { eventsFrom, turnStart } from './turn-log.ts'
 
 type Asked = { readonly body: ChatRequest; readonly intent: Extract<ChatIntent, { kind: 'answers' }> }
 
-/** Turns the page's answers into commands. The response continues where the page's message ends. */
+/** Converts the page's answers to commands. The response continues where the page's message ends. */
 export async function answer(host: Host, { body, intent }: Asked): Promise<ChatResponse> {
   const { message, given } = intent
   const state = await findSession(host, body.id)

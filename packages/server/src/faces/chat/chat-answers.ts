@@ -14,7 +14,7 @@ import type { GivenAnswer } from './chat-request.ts'
 type Requests = ReadonlyMap<string, TurnRequest>
 
 /**
- * Turns the answers of a page into commands. A message contains all its answers, so earlier answers are sent again
+ * Converts the answers of a page to commands. A message contains all its answers, so earlier answers are sent again
  * with each new one. A repeated answer is skipped if it matches the recorded decision, and refused with a conflict if
  * it does not.
  */

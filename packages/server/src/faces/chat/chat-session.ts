@@ -44,7 +44,7 @@ export async function createSession(
 
 /**
  * Throws if the page names an agent or a folder other than the session's. A session never changes its agent or folder,
- * so the page must start another chat for others.
+ * so the page must start another chat for another agent or folder.
  */
 export async function checkSame(state: SessionState, { agent, cwd }: ChatRequest): Promise<void> {
   if (agent !== undefined && agent !== state.agent) {

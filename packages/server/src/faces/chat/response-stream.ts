@@ -11,7 +11,7 @@ export type StreamLimits = {
   readonly heartbeatMs: number
   /** A live reader with more unsent bytes than this is cut off; it can resume. */
   readonly bufferBytes: number
-  /** How long a response with an open request waits for further requests before it ends. */
+  /** The time that a response with an open request waits for further requests before it ends. */
   readonly lingerMs: number
 }
 

@@ -100,7 +100,7 @@ export type AuthenticationSettings = SourceSettings & {
   /** The name of the person to whom the server's token belongs. */
   readonly ownerName?: string | undefined
   readonly authenticate?: Authenticate | undefined
-  /** Who may decide. Default: every caller with the scope `decide`. */
+  /** The callers that may decide. Default: every caller with the scope `decide`. */
   readonly decideFrom?: DecideFrom | undefined
   /** Recognises requests of the other nodes on the same database. Absent if there are no other nodes. */
   readonly peers?: PeerAuthentication | undefined

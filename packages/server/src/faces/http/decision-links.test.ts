@@ -8,7 +8,7 @@ import { codeOf } from './device-under-test.ts'
 import type { ServeSettings } from './serve.ts'
 import { type ServerUnderTest, serverUnderTest } from './server-under-test.ts'
 
-/** Links that decide one request, on servers with other settings on the same store and host. */
+/** Tests decision links on servers with other settings on the same store and host. */
 
 const store = createMemoryStore()
 const clock = createHandClock(Date.now())
@@ -74,7 +74,7 @@ it('a link ends at its time, also for a server that was started later', async ()
   clock.advance(82_800_000)
   expect(reasonOf(await show(day.code, later))).toBe('expired')
   expect((await later.ask('/api/decision-links')).body.links).toEqual([])
-  // A day later, the next link that is created removes what is left of them.
+  // A day later, the creation of the next link removes the expired links.
   clock.advance(86_400_001)
   await linkFor(await asking())
   expect((await show(day.code, later)).status).toBe(401)

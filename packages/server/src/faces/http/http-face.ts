@@ -48,11 +48,11 @@ export type FaceSettings = {
   /** The name of the person to whom the server's token belongs. */
   readonly ownerName?: string | undefined
   readonly authenticate?: Authenticate | undefined
-  /** Who may decide. Default: every caller with the scope `decide`. */
+  /** The callers that may decide. Default: every caller with the scope `decide`. */
   readonly decideFrom?: DecideFrom | undefined
-  /** Stores links that decide one request. Without it, there are none. */
+  /** Stores decision links. Without it, there are no decision links. */
   readonly decisionLinks?: DecisionLinkStore | undefined
-  /** What such links may decide. Default: `deny`. */
+  /** The decisions that decision links may make. Default: `deny`. */
   readonly decideByLink?: DecideByLink | undefined
   /** The time in milliseconds since 1970, which a test may control. */
   readonly clock?: () => number

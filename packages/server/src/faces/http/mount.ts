@@ -47,7 +47,7 @@ type Env = {
     caller: Caller
     /** Prevents a later revocation of the caller's device from destroying this response. */
     keepWhenRevoked: () => void
-    /** What the ledger records of the request in addition to its body and its reply. */
+    /** The data that the ledger records of the request in addition to its body and its reply. */
     noted: Readonly<Record<string, unknown>> | undefined
   }
 }
@@ -80,9 +80,9 @@ export type AppParts = {
   readonly snapshot?: TakeSnapshot | undefined
   /** The targets of alerts. Without them, the routes answer that alerts are not available. */
   readonly targets?: (() => Promise<Targets>) | undefined
-  /** Stores links that decide one request. Without it, the routes answer that it is not available. */
+  /** Stores decision links. Without it, the routes answer that decision links are not available. */
   readonly decisionLinks?: DecisionLinkStore | undefined
-  /** What such links may decide. The default is `deny`. */
+  /** The decisions that decision links may make. Default: `deny`. */
   readonly decideByLink?: DecideByLink | undefined
   /** The time in milliseconds since 1970, which a test may control. */
   readonly clock?: (() => number) | undefined

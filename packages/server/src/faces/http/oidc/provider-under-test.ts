@@ -6,10 +6,10 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } fr
 
 /** The faults of the provider's next answers. */
 export type Fault = {
-  /** Claims that replace those of the ID token; undefined removes one. */
+  /** Claims that replace claims of the ID token; undefined removes a claim. */
   readonly claims?: Record<string, unknown>
   readonly signature?: 'none' | 'other-key'
-  /** Parameters that replace those of the redirect. */
+  /** Parameters that replace parameters of the redirect. */
   readonly redirect?: Record<string, string>
 }
 

@@ -15,7 +15,7 @@ import { createOneTimeCodes } from '../one-time-codes.ts'
 import { createOidcProvider, type OidcAccount, type OidcChecks } from './provider.ts'
 import type { OidcSettings } from './settings.ts'
 
-/** How long a person has to sign in at the provider. */
+/** The time limit for a person to sign in at the provider. */
 const requestLifetimeMs = 10 * 60_000
 const attempts = { max: 60, perMs: 60_000 }
 

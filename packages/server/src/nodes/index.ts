@@ -15,12 +15,12 @@ type NodesOptions = {
   readonly ownership: PostgresOwnership
   /** The token that all nodes share. */
   readonly token: string
-  /** The address under which the other nodes reach this one. */
+  /** The address under which the other nodes reach this node. */
   readonly url: () => string
   readonly metrics: NodeMetrics
   readonly log: NodeLog
   readonly problem: (error: unknown, doing: string) => void
-  /** How long a request is tried again while the owner of its session changes. The default is 10 seconds. */
+  /** The time for which a request is tried again while the owner of its session changes. The default is 10 seconds. */
   readonly patienceMs?: number | undefined
 }
 

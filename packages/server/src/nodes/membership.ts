@@ -3,7 +3,7 @@ import type { NodeLog, PeerNode } from './node-log.ts'
 import type { PeerLinks } from './peer-links.ts'
 
 const scanMs = 100
-/** How long a node waits before it tries again to take over sessions that could not be recovered. */
+/** The time that a node waits before it tries again to take over sessions that could not be recovered. */
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
 

@@ -31,7 +31,7 @@ export type NodeDirectoryParts = {
     measure(): Promise<NonNullable<NodeList['database']>>
   }
   readonly credential: PeerCredential
-  /** How long a node may take to answer. The default is 3 seconds. */
+  /** The time limit for a node to answer. The default is 3 seconds. */
   readonly answerMs?: number
 }
 

@@ -18,7 +18,7 @@ export class NodeLog {
   /** The numbers of the other nodes by their addresses. Undefined before the first scan. */
   #peers: ReadonlyMap<string, number> | undefined
   #unreachableSince: number | undefined
-  /** How many sessions were open when the server began to stop. */
+  /** The number of sessions that were open when the server began to stop. */
   #left = 0
 
   constructor(logger: Lines) {

@@ -1,12 +1,14 @@
 import { createCounter, createHistogram, gaugeLines } from '../telemetry/metrics.ts'
 import { type NodeDirectoryParts, storedNodes } from './node-directory.ts'
 
-/** How long the database may take to list the nodes; a scraper does not wait much longer. */
+/** The time limit for the database to list the nodes. A scraper does not wait much longer. */
 const listMs = 2_000
 
-/** Values that are read when the metrics are requested. Those of the database are absent while it is unreachable. */
+/**
+ * Values that are read when the metrics are requested. The values from the database are absent while it is unreachable.
+ */
 export type NodeMetricsNow = {
-  /** How long ago this node last extended its lease; undefined while it has none. */
+  /** The time since this node last extended its lease; undefined while it has none. */
   readonly leaseAgeMs: number | undefined
   readonly nodes?: readonly {
     readonly isSelf: boolean
@@ -20,7 +22,7 @@ export type NodeMetrics = {
   tookOver(sessions: number): void
   /** Counts a command that was sent to the owner of its session. `outcome` is `accepted` or an error code. */
   forwarded(outcome: string): void
-  /** Records how long a batch of events took until it was stored. */
+  /** Records the time that it took to store a batch of events. */
   appended(ms: number): void
   /** The metrics in the text format of Prometheus. */
   text(now: NodeMetricsNow): string

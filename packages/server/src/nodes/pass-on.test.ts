@@ -37,7 +37,7 @@ function repository(): string {
   return path
 }
 
-/** How many connections of other nodes this node serves. */
+/** The number of connections of other nodes to this node. */
 function connectionsOf({ server }: ServingNode): Promise<number> {
   return new Promise((resolve, reject) =>
     server.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),

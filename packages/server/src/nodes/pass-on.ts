@@ -30,7 +30,7 @@ type Directory = Pick<PostgresOwnership, 'living' | 'whereabouts'>
 export type PassOnOptions = {
   readonly directory: Directory
   readonly credential: PeerCredential
-  /** The address under which the other nodes know this one. */
+  /** The address under which the other nodes know this node. */
   readonly url: () => string
   /** The token that all nodes share. */
   readonly token: string
@@ -38,11 +38,11 @@ export type PassOnOptions = {
 }
 
 export type PassOnLimits = {
-  /** How long a node may take until it answers. */
+  /** The time limit for a node to answer. */
   readonly answerMs: number
   /** The longest permitted pause within an answer. Streams send heartbeats, so they are not cut off. */
   readonly idleMs: number
-  /** How long a node may take to list its terminals. */
+  /** The time limit for a node to list its terminals. */
   readonly listMs: number
 }
 
@@ -163,7 +163,10 @@ export class PassOn implements OtherNodes {
     )
   }
 
-  /** The address of the living node that created an id or a code. Undefined if that is this node or no living node. */
+  /**
+   * The address of the living node that created an id or a code. Undefined if this node created it, or if no living
+   * node did.
+   */
   async #makerOf(made: string): Promise<string | undefined> {
     const [suffix] = /-[0-9a-f]{8}$/.exec(made) ?? []
     const mark = suffix ?? pairingCodeOf(made)?.slice(pairingCodeLength)

@@ -1,12 +1,12 @@
 import { createHmac, randomBytes, scryptSync, timingSafeEqual } from 'node:crypto'
 
-/** How far the clocks of two nodes may differ. */
+/** The maximum difference between the clocks of two nodes. */
 const toleranceMs = 5 * 60_000
 
 export const challengeHeader = 'parley-node-challenge'
 export const proofHeader = 'parley-node-proof'
 
-/** The numbers under which nodes are registered in the database. A node that is started again gets another one. */
+/** The numbers under which nodes are registered in the database. A node that is started again gets another number. */
 export type NodeNumbers = {
   /** The number of the newest node at this address; 0 if there is none. */
   at(url: string): number

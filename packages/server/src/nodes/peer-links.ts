@@ -9,7 +9,7 @@ export class PeerLinks {
   readonly #listeners = { changed: (_: SessionChange) => {}, missed: (_since: number) => {} }
   readonly #links = new Map<string, PeerLink>()
 
-  /** `otherToken` is called with the address of a node that refuses the credential of this one. */
+  /** `otherToken` is called with the address of a node that refuses the credential of this node. */
   constructor(credential: PeerCredential, otherToken: (url: string) => void) {
     this.#credential = credential
     this.#otherToken = otherToken

@@ -12,7 +12,7 @@ export type PeerRequest = {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /** How long the node may take until it answers. */
+  /** The time limit for the node to answer. */
   readonly deadlineMs: number
   /** Ends the request, before or after it was answered. */
   readonly signal?: AbortSignal

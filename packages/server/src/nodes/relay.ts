@@ -61,7 +61,7 @@ export function upgradeHeaders({ headers }: IncomingMessage): Record<string, str
   }
 }
 
-/** How long the client has to read the remaining data after the node has closed the connection. */
+/** The time limit for the client to read the remaining data after the node has closed the connection. */
 const lingerMs = 1_000
 
 /** Connects the client with the terminal. When one side closes, the other side is closed too. */
@@ -91,7 +91,7 @@ export function connectSockets(
 
 const checkEveryMs = 2_000
 
-/** The open connections to other nodes. Those to a node that is no longer alive are closed. */
+/** The open connections to other nodes. Connections to a node that is no longer alive are closed. */
 export class PeerConnections {
   readonly #living: () => Promise<readonly string[]>
   readonly #open = new Map<Duplex, string>()

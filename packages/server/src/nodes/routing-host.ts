@@ -10,7 +10,7 @@ import { LinkLost } from './peer-link.ts'
 import type { PeerLinks } from './peer-links.ts'
 
 const retryMs = 100
-/** How far the clocks of two nodes may differ. */
+/** The maximum difference between the clocks of two nodes. */
 const clockSkewMs = 60_000
 
 type RoutingOptions = {
@@ -19,7 +19,7 @@ type RoutingOptions = {
   readonly links: PeerLinks
   readonly credential: PeerCredential
   readonly metrics: Pick<NodeMetrics, 'forwarded'>
-  /** How long a request is tried again while the owner of its session changes. */
+  /** The time for which a request is tried again while the owner of its session changes. */
   readonly patienceMs: number
   readonly closing: AbortSignal
 }

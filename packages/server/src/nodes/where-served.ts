@@ -1,7 +1,7 @@
 import type { RouteName } from '@parley/protocol'
 
 /**
- * Which node answers a request:
+ * The node that answers a request:
  * - `any`: every node, from the database.
  * - `owner`: the owner of the session. The host of each node sends the operation to it; the face does nothing.
  * - `place`: a node at the place of the session, because the answer is made from its folder.

@@ -10,7 +10,7 @@ type Resolution = EventOf<'permission.resolved' | 'question.resolved'>
 export class AnswerCheck {
   readonly #keys: Keys
   readonly #inputHashes = new Map<string, string | typeof redacted>()
-  /** How many signatures were checked. */
+  /** The number of signatures that were checked. */
   checked = 0
 
   /** `keys` are the public keys of browsers. */

@@ -9,7 +9,7 @@ import {
 } from '@parley/protocol'
 
 /**
- * Who decided that a call may run.
+ * The source of the decision that a call may run.
  * - person, rule, mode: an allowed decision in the log.
  * - agent: the agent approved the call itself, after Parley had found that neither a rule nor the mode refuses it.
  * - reading: the call only reads, and its agent does not report such calls before they run.

@@ -29,7 +29,7 @@ export type VerifiedLog = {
   readonly redacted: readonly { readonly seq: number; readonly was: string; readonly reason: string }[]
   /** The calls that ran. The verification also fails if one of them has no decision. */
   readonly calls: readonly VerifiedCall[]
-  /** How many answers have a valid signature of a browser. */
+  /** The number of answers with a valid signature of a browser. */
   readonly signedAnswers: number
   readonly findings: readonly Finding[]
 }

@@ -8,7 +8,7 @@ export type Excerpt = { readonly text: string; readonly marks: [number, number][
 
 const wordPattern = /[\p{L}\p{N}\p{M}]+/gu
 
-/** The part of a text around the first of the searched words, and where these words are in it. */
+/** The part of a text around the first of the searched words, and the positions of these words in it. */
 export function excerptOf(text: string, words: readonly string[]): Excerpt {
   const found = matches(text, words)
   const first = found[0]?.[0] ?? 0

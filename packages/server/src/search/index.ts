@@ -13,17 +13,20 @@ export type SearchOptions = {
 }
 
 export type TextSearch = {
-  /** Notices what the host records, and indexes it soon. */
+  /** Indexes the events that the host records, after a short delay. */
   readonly observer: HostObserver
   search(query: SearchQuery): Promise<SearchPage>
-  /** Indexes what was recorded while no process indexed it, and notices deleted and rewritten logs from now on. */
+  /**
+   * Indexes the events that were recorded while no process indexed them, and notices deleted and rewritten logs from
+   * now on.
+   */
   start(host: Pick<Host, 'onSessionChanged'>): void
   close(): Promise<void>
 }
 
 type Loaded = { readonly index: SearchIndex; readonly indexer: Indexer }
 
-/** How long after the start the index is compared with the logs. A server is busy while it starts. */
+/** The time after the start at which the index is compared with the logs. A server is busy while it starts. */
 const compareMs = 2_000
 
 /**

@@ -24,9 +24,9 @@ export type IndexerParts = {
 
 const eventsAtOnce = 100
 const sessionsAtOnce = 500
-/** How long new events wait, so that several are indexed in one step. */
+/** The time that new events wait, so that several are indexed in one step. */
 const gatherMs = 300
-/** How long the indexer waits after a failure. */
+/** The time that the indexer waits after a failure. */
 const retryMs = 5_000
 const maxTries = 5
 
@@ -42,7 +42,7 @@ export class Indexer {
     this.#parts = parts
   }
 
-  /** How many sessions are not indexed completely. */
+  /** The number of sessions that are not indexed completely. */
   get pending(): number {
     return this.#due.size
   }
@@ -74,7 +74,7 @@ export class Indexer {
       }
       cursor = page.cursor
     } while (cursor !== undefined && !this.#isClosed)
-    // A search returns what was indexed last first, so the sessions that changed last are indexed last.
+    // A search returns the events first that were indexed last, so the sessions that changed last are indexed last.
     for (const log of behind.toSorted((a, b) => a.updatedAt - b.updatedAt))
       if (!this.#due.has(log.id)) this.#due.set(log.id, log)
     // A session that was created meanwhile is not in the list, but it is due.
@@ -83,7 +83,7 @@ export class Indexer {
     if (this.#due.size > 0) this.#runAfter(0)
   }
 
-  /** Resolves when everything that is due now is indexed, or could not be. */
+  /** Resolves when everything that is due now is indexed, or its indexing has failed. */
   async settle(): Promise<void> {
     this.#stopTimer?.()
     this.#stopTimer = undefined

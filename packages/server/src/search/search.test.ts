@@ -61,7 +61,7 @@ async function run(host: Host, prompt: string | Script, cwd = folderForTest()): 
   return id
 }
 
-/** What a search finds once everything is indexed. */
+/** The hits of a search, once everything is indexed. */
 async function found(host: Host, q: string, query: Partial<Parameters<Host['search']>[0]> = {}) {
   await expect.poll(async () => (await host.search({ q: 'x', limit: 1 })).pending).toBeUndefined()
   const { hits } = await host.search({ q, limit: 20, ...query })

@@ -13,7 +13,7 @@ export type SearchableText = { readonly kind: SearchKind; readonly text: string 
 export const maybeSearchable =
   /"type":"(?:prompt\.submitted|text\.written|tool-call\.(?:called|ended)|question\.(?:asked|resolved))"/
 
-/** How much of a text is searched. A longer text is mostly data. */
+/** The maximum length of the part of a text that is searched. A longer text is mostly data. */
 const longest = { prompt: 32_768, answer: 32_768, call: 2_048, output: 2_048 } satisfies Record<
   SearchKind,
   number

@@ -1,6 +1,6 @@
 import type { DecisionLinkRecord, DecisionLinkStore } from '../core/decision-link-store.ts'
 
-/** Links that decide one request, in memory. `forget` deletes those of a session. */
+/** Decision links in memory. `forget` deletes the links of a session. */
 export function createMemoryDecisionLinks(): {
   readonly methods: DecisionLinkStore
   readonly forget: (sessionId: string) => void

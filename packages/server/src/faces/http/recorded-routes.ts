@@ -7,7 +7,7 @@ type Handled = {
   readonly query: Readonly<Record<string, unknown>>
   readonly body: Readonly<Record<string, unknown>>
   readonly reply: Readonly<Record<string, unknown>>
-  /** What the handler has noted for the ledger. */
+  /** The data that the handler has noted for the ledger. */
   readonly noted: Readonly<Record<string, unknown>>
 }
 
@@ -16,7 +16,7 @@ type Recording = {
   readonly subject: (handled: Handled) => unknown
   /** Facts without secrets: neither codes nor tokens nor the values of variables. */
   readonly data?: (handled: Handled) => Record<string, unknown>
-  /** Whether the request has changed what is recorded. By default, it has. */
+  /** Whether the request has changed anything that the ledger records. By default, it has. */
   readonly isChange?: (handled: Handled) => boolean
 }
 
@@ -35,7 +35,9 @@ const deviceAdded: Recording = {
   }),
 }
 
-/** Codes that sign a browser in. `device.added` names the code that was used, and `sign-in.failed` the wrong ones. */
+/**
+ * Codes that sign a browser in. `device.added` names the code that was used, and `sign-in.failed` names a wrong code.
+ */
 const codeCreated = (kind: string): Recording => ({
   kind,
   subject: ({ noted }) => noted.code,

@@ -11,7 +11,7 @@ import type { PublicAddress } from './public-address.ts'
 export type RequestSource = {
   /** Throws ParleyError `forbidden` unless Host and Origin are accepted. */
   check(request: IncomingMessage): void
-  /** The Origin of this request if it is an allowed one, so that its page may read the answer. */
+  /** The Origin of this request, if that origin is allowed, so that its page may read the answer. */
   sharedOrigin(request: IncomingMessage): string | undefined
   /** The origin of the page that sent this request, if this server has served the page. `check` must have passed. */
   pageOrigin(request: IncomingMessage): string | undefined

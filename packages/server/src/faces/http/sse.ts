@@ -60,7 +60,7 @@ export function createEventStreams(parts: EventStreamParts) {
   }
 }
 
-/** How long an evicted reader may take to read the rest. */
+/** The time limit for an evicted reader to read the rest. */
 const lingerMs = 10_000
 
 class EventStream implements FeedReader {

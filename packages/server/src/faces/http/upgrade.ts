@@ -80,7 +80,7 @@ function createNodeRefusals(logger: Logger) {
   }
 }
 
-/** How long a signed-out client has to read the close code. */
+/** The time limit for a signed-out client to read the close code. */
 const lingerMs = 1000
 
 function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {

@@ -35,8 +35,9 @@ export type IpcFaceOptions = Omit<TasksOptions, 'problem'> & {
   /** Whether the sender of a call may use the face. By default, every page that can reach the channels may. */
   readonly accepts?: (event: unknown) => boolean
   /**
-   * Whom the page acts for. The page may do only what the scopes and limits of the principal permit, and the log names
-   * the person. When the access ends, messages stop and calls are refused. Without it, the page acts for the owner.
+   * The principal for which the page acts. The page may do only what the scopes and limits of the principal permit, and
+   * the log names the person. When the access ends, messages stop and calls are refused. Without a principal, the page
+   * acts for the owner.
    */
   readonly principal?: Principal
   readonly problem?: TasksOptions['problem']

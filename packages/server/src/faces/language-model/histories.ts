@@ -35,13 +35,19 @@ export type SessionDefaults = RequestHandlers & {
 }
 
 export type ModelLimits = {
-  /** How many sessions are remembered by their history. The least recently used one is dropped first. */
+  /**
+   * The maximum number of sessions that are remembered by their history. The least recently used session is dropped
+   * first.
+   */
   readonly sessions: number
-  /** How many turns may wait for callers to run tools. The one that has waited longest is cancelled first. */
+  /**
+   * The maximum number of turns that wait for callers to run tools. The turn that has waited longest is cancelled
+   * first.
+   */
   readonly waiting: number
-  /** How long a turn waits for the result of a caller's tool. */
+  /** The time that a turn waits for the result of a caller's tool. */
   readonly waitMs: number
-  /** How long a response that ends with a tool call waits for further parallel calls. */
+  /** The time that a response that ends with a tool call waits for further parallel calls. */
   readonly gatherMs: number
 }
 

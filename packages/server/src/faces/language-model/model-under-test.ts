@@ -14,7 +14,7 @@ export const sdks = [
 ] as const
 export type Sdk = typeof ai6
 
-/** The replies of all steps. The `response` of AI SDK 7 has only those of the last step. */
+/** The replies of all steps. The `response` of AI SDK 7 has only the replies of the last step. */
 export async function repliedIn(result: {
   readonly response: { messages: ModelMessage[] } | PromiseLike<{ messages: ModelMessage[] }>
   readonly responseMessages?: ModelMessage[] | PromiseLike<ModelMessage[]>

@@ -22,7 +22,7 @@ export type RequestContext = {
   readonly signal: AbortSignal
 }
 
-/** How requests of an agent are answered during a response. */
+/** The functions that answer requests of an agent during a response. */
 export type RequestHandlers = {
   /**
    * `deny` is the default. `wait` leaves the answer to another client of the host. If a function throws, the permission

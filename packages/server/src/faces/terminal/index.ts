@@ -11,7 +11,7 @@ import type { Terminals, TerminalView } from '../../workspace/terminals.ts'
 import { type AnswerHeaders, addAnswerHeaders, destroyAfter, type Upgrade } from '../sockets.ts'
 
 const maxFrameBytes = 1024 * 1024
-/** How long a dropped reader may take to read the rest of its output and the reason. */
+/** The time limit for a dropped reader to read the rest of its output and the reason. */
 const lingerMs = 30_000
 
 /**

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** Counts from now on how often a delta is serialised. */
+/** Returns a function that returns the number of serialised deltas since this call. */
 function deltasSerialised(): () => number {
   const stringify = vi.spyOn(JSON, 'stringify')
   onTestFinished(() => stringify.mockRestore())

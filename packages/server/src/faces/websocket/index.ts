@@ -17,9 +17,9 @@ export function createWebSocketFace(options: {
   version: string
   limits?: Partial<OutboxLimits>
   answerHeaders?: AnswerHeaders
-  /** Called with each report of a page whether it is visible. `page` identifies its socket. */
+  /** Called when a page reports whether it is visible. `page` identifies its socket. */
   onPresence?: (page: string, principal: Principal, visible: boolean) => void
-  /** How long a peer may take to answer a ping before it counts as gone. */
+  /** The time limit for a peer to answer a ping. After this time, the peer counts as gone. */
   heartbeatMs?: number
 }) {
   const { host, logger, version, heartbeatMs = 15_000 } = options

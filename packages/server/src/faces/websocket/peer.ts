@@ -47,7 +47,8 @@ type Following = { cursor: number; readonly leaving: AbortController }
 const maxCommandsUnderWay = 256
 const evictedLingerMs = 30_000
 /**
- * The minimum time between two reports of visibility, because each may be a write to the database. Others are ignored.
+ * The minimum time between two reports of visibility, because each may be a write to the database. Reports that come
+ * sooner are ignored.
  */
 const presenceEveryMs = 1_000
 

@@ -380,7 +380,7 @@ export class RawClient {
   }
 }
 
-/** Why the frame does not have exactly the shape of the schema; empty if it does. */
+/** The differences between the frame and the shape of the schema; empty if there are none. */
 function shapeProblems(frame: ServerFrame): string[] {
   const checked = ServerFrame.safeParse(frame)
   if (!checked.success) return [`${JSON.stringify(frame)}: ${checked.error.message}`]

@@ -1,4 +1,4 @@
-/** Adds the links that decide one request. `slot` counts the links of a request, so that their number is limited. */
+/** Adds decision links. `slot` counts the links of a request, so that their number is limited. */
 export const decideLinks = {
   version: 10,
   sql: `

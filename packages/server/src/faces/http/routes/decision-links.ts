@@ -3,7 +3,7 @@ import { type DecisionLinks, openDecisionLinks } from '../../../access/index.ts'
 import { createAttemptLimits } from '../attempt-limits.ts'
 import { type App, type AppParts, mount, urlFor } from '../mount.ts'
 
-/** The routes of links that decide one request: for those who create links, and for whoever holds one. */
+/** The routes of decision links: some for the people who create links, others for whoever has a link. */
 export function mountDecisionLinks(app: App, parts: AppParts): void {
   const { authentication, decisionLinks: store, decideByLink = 'deny', host } = parts
   const limited = createAttemptLimits(parts)

@@ -86,7 +86,7 @@ function mountOidc(app: App, parts: AppParts): void {
   mount(app, parts, routes.finishOidc, async (call) => (await signIn()).finish(call))
 }
 
-/** The routes that create codes, and the one that signs a browser in with a code. */
+/** The routes that create codes, and the route that signs a browser in with a code. */
 function mountSignIn(app: App, parts: AppParts, limited: LimitedWork): void {
   const { authentication, commandLine } = parts
   mount(app, parts, routes.createLink, async ({ context }) => {
@@ -130,8 +130,8 @@ function mountSignIn(app: App, parts: AppParts, limited: LimitedWork): void {
 }
 
 /**
- * A code for another browser of the caller, with the same rights. Only a browser may create one, or a caller with the
- * scope admin: an expiring token must not create a browser that does not expire.
+ * A code for another browser of the caller, with the same rights. Only a browser, or a caller with the scope admin, may
+ * create such a code: an expiring token must not create a browser that does not expire.
  */
 function codeOf(authentication: Authentication, caller: Caller): SignInCode {
   const { kind, principal } = caller
@@ -169,7 +169,10 @@ async function pairingOf(own: SignInCode, body: NewPairing, host: Host): Promise
   return { ...own, grant, ...defined({ name: body.name }) }
 }
 
-/** The rights of a sign-in code; undefined if it is unknown, used or expired. `letters` are those of a pairing code. */
+/**
+ * The rights of a sign-in code; undefined if the code is unknown, used or expired. `letters` are the letters of a
+ * pairing code.
+ */
 async function signInOf(
   { codes, pairings, people }: Authentication,
   { code, person }: NewDevice,

@@ -62,7 +62,7 @@ export type FolderLock = Disposable & {
 
 export type Revoked = {
   readonly records: readonly { readonly kind: AccessKind; readonly id: string; readonly at: number }[]
-  /** The people as they are now. `at` is when a person was disabled. */
+  /** The people as they are now. `at` is the time at which a person was disabled. */
   readonly people: readonly {
     readonly id: string
     readonly at: number | null

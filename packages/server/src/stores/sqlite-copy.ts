@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { sqliteFailure } from './sqlite-failure.ts'
 
-/** How many pages are copied at once. Other work on the database waits at most for this many pages. */
+/** The number of pages that are copied at once. Other work on the database waits at most for this many pages. */
 const pagesAtOnce = 64
 
 /**

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
-/** How many events or pages are deleted at once; other work for the store runs in between. */
+/** The number of events or pages that are deleted at once. Other work for the store runs in between. */
 const eventsAtOnce = 64
 const pagesAtOnce = 64
 

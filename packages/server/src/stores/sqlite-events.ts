@@ -12,8 +12,8 @@ import type { SqliteDatabase } from './sqlite-database.ts'
 import type { SessionRow } from './sqlite-sessions.ts'
 
 /**
- * How many event ids each session has: the id of an event is the key of its session times this number, plus
- * its seq.
+ * The number of event ids of each session: the id of an event is the key of its session times this number, plus its
+ * seq.
  */
 const seqs = 2 ** 32
 /** The largest number of sessions for which every event id is a safe integer. */

@@ -69,7 +69,7 @@ export class SqliteSearchFile {
     })
   }
 
-  /** The entries that match, those that were added last first. */
+  /** The matching entries. The entries that were added last come first. */
   find(query: IndexQuery): IndexPage {
     const { words, limit, cursor } = query
     if (!words.every(isWord)) return { hits: [] }
@@ -128,7 +128,7 @@ export class SqliteSearchFile {
   }
 }
 
-/** Opens the file. A file of another version, or one that is damaged, is deleted: the index is built again. */
+/** Opens the file. A file of another version, or a damaged file, is deleted: the index is built again. */
 function open(file: string): DatabaseSync {
   const isInMemory = file === ':memory:'
   try {

@@ -9,7 +9,7 @@ const program = new URL(`./sqlite-search-worker.${isSource ? 'ts' : 'js'}`, impo
 /** The thread uses some megabytes, so it ends when nobody searches and nothing is recorded. */
 const idleMs = 60_000
 
-/** An index in a SQLite file of its own. A thread works on it, because it would delay other work. */
+/** An index in a SQLite file of its own. A thread works on the file, because this work would delay other work. */
 export function createSqliteSearch(file: string): SearchIndex {
   const thread = new SearchThread(file)
   return {

@@ -24,7 +24,7 @@ export type CommandMessage = {
   readonly command: CommandInput
   /** The sender of the command. Absent if a program called the host without a principal. */
   readonly actor?: Actor
-  /** When the command was received, in milliseconds since 1970. */
+  /** The time at which the command was received, in milliseconds since 1970. */
   readonly at: number
   /** The time until the command was in the log, or refused. */
   readonly durationMs: number

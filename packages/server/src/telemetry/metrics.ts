@@ -12,7 +12,7 @@ type Description = {
 }
 
 /**
- * How many series each metric may have. Further label values are counted together under the label `other`, so
+ * The maximum number of series of each metric. Further label values are counted together under the label `other`, so
  * that the text stays bounded.
  */
 const maxSeries = 2_000

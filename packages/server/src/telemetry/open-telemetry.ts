@@ -7,7 +7,7 @@ export type OpenTelemetryOptions = SpanOptions & {
   readonly problem: (error: unknown) => void
 }
 
-/** Where every copy of the OpenTelemetry API stores the registered SDK. */
+/** The symbol under which every copy of the OpenTelemetry API stores the registered SDK. */
 const registered = Symbol.for('opentelemetry.js.api.1')
 
 /**

@@ -64,13 +64,13 @@ type Open = {
   readonly requests: Map<string, WatchedRequest>
 }
 
-/** How many turns are watched at once. Beyond that, ends are reported without their starts. */
+/** The maximum number of turns that are watched at once. Ends of further turns are reported without their starts. */
 const maxTurns = 10_000
 const maxInTurn = 10_000
 
 /**
- * Turns events into starts and ends for the current listeners. Stores only open turns, calls and requests; the end of a
- * turn or of its session drops everything in it. It is synchronous and calls nothing but the listeners, so it cannot
+ * Converts events to starts and ends for the current listeners. Stores only open turns, calls and requests; the end of
+ * a turn or of its session drops everything in it. It is synchronous and calls nothing but the listeners, so it cannot
  * delay an event.
  */
 export class TurnWatch implements HostObserver {

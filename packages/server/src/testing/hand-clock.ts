@@ -5,7 +5,7 @@ export type HandClock = Clock & {
   /** Advances the time and makes the calls that are due, in order. */
   advance(ms: number): void
   runSoon(): void
-  /** How many calls of `after` are pending. */
+  /** The number of pending calls of `after`. */
   readonly waiting: number
 }
 

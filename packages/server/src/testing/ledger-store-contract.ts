@@ -13,7 +13,7 @@ export type LedgerStoreUnderTest = {
   cleanup(): Promise<void>
 }
 
-/** Tests every rule of the port `LedgerStore`, and how a `SessionStore` queues drafts, for any store. */
+/** Tests every rule of the port `LedgerStore`, and the queueing of drafts by a `SessionStore`, for any store. */
 export function ledgerStoreContract(name: string, open: () => Promise<LedgerStoreUnderTest>): void {
   describe(`${name} satisfies the contract of a ledger store`, () => {
     let tested: LedgerStoreUnderTest

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import type { ModelAnswer, ModelRequest, ModelServer } from './model-server.ts'
 
 /**
- * The next answer of the model: a given one, or all text that it has received so far. If `after` names a file, the
- * model waits until the file exists.
+ * The next answer of the model: a given answer, or all text that the model has received so far. If `after` names a
+ * file, the model waits until the file exists.
  */
 export type PromptedAnswer = (ModelAnswer | { readonly say: 'history' }) & { readonly after?: string }
 
@@ -42,8 +42,8 @@ export function answerByPrompt(server: ModelServer, again = /Parley was restarte
 }
 
 /**
- * Returns the answers that a prompt contains. Some agents join several prompts into one message; then the
- * answers of the last prompt are returned. A prompt may contain another one in a string.
+ * Returns the answers that a prompt contains. Some agents join several prompts into one message; then the answers of
+ * the last prompt are returned. A prompt may contain another prompt in a string.
  */
 function answersIn(text: string): readonly PromptedAnswer[] {
   const end = text.lastIndexOf('>>')

@@ -16,7 +16,7 @@ export type ModelServer = {
   script(isMine: (request: ModelRequest) => boolean, steps: readonly ModelStep[]): void
   /** The next request gets `after` events and then a pause until the hold is released. */
   hold(after: number): Hold
-  /** Changes every event before it is sent. A string is written unchanged; an empty one drops the event. */
+  /** Changes every event before it is sent. A string is written unchanged; an empty string drops the event. */
   wire(change: (event: WireEvent, call: ModelCall) => WireEvent | string): void
   /** Removes all scripts and calls, and ends open answers. */
   forget(): void

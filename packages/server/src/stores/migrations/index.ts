@@ -13,8 +13,8 @@ export type Migration = { readonly version: number; readonly sql: string }
 
 /**
  * Every step from an empty file to the current schema. `PRAGMA user_version` is the version of the last step that was
- * applied. To add one: 1. add a numbered file beside these; 2. give it the next version; 3. append its name here. Never
- * change a published step.
+ * applied. To add a step: 1. add a numbered file beside these; 2. give it the next version; 3. append its name here.
+ * Never change a published step.
  */
 export const migrations: readonly Migration[] = [
   initial,

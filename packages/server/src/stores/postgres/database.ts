@@ -9,7 +9,7 @@ export type PostgresOptions = {
   readonly url: string
   /** The schema of the tables. The default is `parley`. */
   readonly schema?: string
-  /** How many connections may be open at once. The default is 10. */
+  /** The maximum number of open connections. The default is 10. */
   readonly connections?: number
   /** The deadline of a statement. If it is missed, all connections are replaced. The default is 5 seconds. */
   readonly deadlineMs?: number
@@ -97,7 +97,7 @@ export class PostgresDatabase {
     return this.#replaced + this.#ended
   }
 
-  /** How many connections have ended so far. All of them end when PostgreSQL crashes. */
+  /** The number of connections that have ended so far. All of them end when PostgreSQL crashes. */
   get ended(): number {
     return this.#ended
   }
@@ -208,7 +208,7 @@ export class PostgresDatabase {
   /**
    * The first lane that is free, so that statements that follow each other use the same connection, whose caches are
    * warm. The driver would use all its connections in turn. If no lane is free and none can be added, the statement
-   * waits for the others in the lane with the fewest.
+   * waits in the lane with the fewest statements.
    */
   #freeLane(): Lane {
     const free = this.#lanes.find(({ statements }) => statements === 0)

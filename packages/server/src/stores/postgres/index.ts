@@ -16,8 +16,8 @@ import { createPostgresSessions } from './sessions.ts'
 import { createPostgresSettings } from './settings.ts'
 
 /**
- * How long a beat may take to extend the lease. After that the beat is given up, so that the next one uses a new
- * connection before the lease ends.
+ * The time limit for a beat to extend the lease. After this time, the beat is given up, so that the next beat uses a
+ * new connection before the lease ends.
  */
 const beatDeadlineMs = 1_000
 

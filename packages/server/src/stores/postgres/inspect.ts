@@ -16,8 +16,8 @@ export type DatabaseInspection = DatabaseFacts & {
 }
 
 /**
- * How many measurements are made. The fastest is used, because the first statement on a connection includes the time
- * to connect.
+ * The number of measurements. The fastest is used, because the first statement on a connection includes the time to
+ * connect.
  */
 const samples = 5
 

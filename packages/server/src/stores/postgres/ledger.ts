@@ -12,7 +12,9 @@ import { isUniqueViolation } from './failure.ts'
 import { safeText } from './session-columns.ts'
 import { original } from './settings.ts'
 
-/** The lease of the process that chains drafts. After the death of that process, another one waits this long. */
+/**
+ * The lease of the process that chains drafts. After the death of that process, another process waits for this time.
+ */
 const holdSeconds = 0.5
 
 const columnTypes = [
@@ -31,7 +33,7 @@ const columnTypes = [
 
 /**
  * Stores entries and removes drafts. Each column of the entries is an array. Stores nothing if the first entry does not
- * follow the last stored one.
+ * follow the last stored entry.
  */
 const chain = `
   WITH ok AS (SELECT 1 WHERE coalesce((SELECT max(n) FROM ledger), 0) = $1::bigint - 1),

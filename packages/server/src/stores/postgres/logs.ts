@@ -40,7 +40,7 @@ import {
 } from './log-statements.ts'
 import { isAwaited, safeText, stateValues } from './session-columns.ts'
 
-/** How many events are deleted in one statement. */
+/** The number of events that are deleted in one statement. */
 const eventsAtOnce = 5_000
 const settleMs = { first: 50, most: 1_000 }
 
@@ -222,7 +222,7 @@ export class PostgresLogs {
     }
   }
 
-  /** Drops a session that this process no longer writes from the cache. */
+  /** Drops from the cache a session that this process no longer writes. */
   forget(sessionId: string): void {
     this.#cache.delete(sessionId)
   }
@@ -254,9 +254,9 @@ export class PostgresLogs {
   }
 
   /**
-   * Runs a write that returns a row; resolves with false if it returned none. If the answer is lost, checks whether the
-   * write was stored, and repeats it if it was not, until the outcome is known. The lost statement may run after the
-   * repeated one, so a failed repetition is followed by another check.
+   * Runs a write that returns a row; resolves with false if it returned no row. If the answer is lost, checks whether
+   * the write was stored, and repeats it if it was not, until the outcome is known. The lost statement may run after
+   * the repeated one, so a failed repetition is followed by another check.
    */
   async #certainly(write: () => Promise<unknown[]>, isStored: () => Promise<boolean>): Promise<boolean> {
     try {
@@ -290,7 +290,7 @@ export class PostgresLogs {
     return receipt !== undefined && (await this.receipt(sessionId, receipt.commandId))?.hash === receipt.hash
   }
 
-  /** Why a write changed no row. `head` is the last event that this process has stored or read. */
+  /** The error for a write that changed no row. `head` is the last event that this process has stored or read. */
   async #refusal(batch: AppendBatch, head = 0): Promise<unknown> {
     const { sessionId, term } = batch
     const current = await this.#load(sessionId)

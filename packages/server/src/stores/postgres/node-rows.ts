@@ -9,17 +9,17 @@ export type NodeRow = {
   readonly machine: string
   readonly version: string
   readonly startedAt: number
-  /** How long ago the node last extended its lease. */
+  /** The time since the node last extended its lease. */
   readonly leaseAgeMs: number
   /** Negative if the lease has expired. */
   readonly leaseLeftMs: number
-  /** How many sessions the node owns; for a fenced node, how many of them no other node has claimed yet. */
+  /** The number of sessions that the node owns; for a fenced node, only those that no other node has claimed yet. */
   readonly sessions: number
-  /** How many of them have a running turn or background tasks. */
+  /** The number of these sessions that have a running turn or background tasks. */
   readonly working: number
   readonly isFenced: boolean
   readonly isSelf: boolean
-  /** How long the node waited for its last statement about its lease. */
+  /** The time that the node waited for its last statement about its lease. */
   readonly latencyMs: number | null
 }
 
@@ -30,7 +30,7 @@ export type PeerRow = {
   readonly isExpired: boolean
 }
 
-/** Where a session runs. */
+/** The place and the owner of a session. */
 export type SessionNodeRow = {
   readonly place: string
   /** The name of the machine of that place. */
@@ -42,14 +42,14 @@ export type SessionNodeRow = {
   readonly nodeUrl: string | null
 }
 
-/** Where the folder of a session is. */
+/** The place of a session's folder, and the nodes at this place. */
 export type Whereabouts = {
   readonly place: string
   /** The name of the machine of that place, for people. */
   readonly machine: string
   /** True if it is the place of this node. */
   readonly isHere: boolean
-  /** The addresses of the nodes there that are not fenced, the owner of the session first. */
+  /** The addresses of the nodes at this place that are not fenced, the owner of the session first. */
   readonly nodes: readonly string[]
 }
 
@@ -109,7 +109,7 @@ export function readNodes(database: PostgresDatabase): Promise<Omit<NodeRow, 'is
   )
 }
 
-/** Returns where a session runs. Undefined if there is no such session. */
+/** Returns the place and the owner of a session. Undefined if there is no such session. */
 export async function readNodeOf(
   database: PostgresDatabase,
   sessionId: string,
@@ -136,7 +136,8 @@ export async function readLiving(database: PostgresDatabase, numbers: NodeNumber
 }
 
 /**
- * Returns where the folder of a session is. Undefined if there is no such session. `here` is the place of this node.
+ * Returns the place of a session's folder, and the nodes there. Undefined if there is no such session. `here` is the
+ * place of this node.
  */
 export async function readWhereabouts(
   database: PostgresDatabase,

@@ -41,14 +41,14 @@ import { PostgresSharedSettings } from './shared-settings.ts'
 export type Lease = {
   readonly leaseMs: number
   readonly beatMs: number
-  /** How long before the end of its lease a node stops writing, to allow for clock drift. */
+  /** The time before the end of its lease at which a node stops writing, to allow for clock drift. */
   readonly marginMs: number
 }
 
 export const defaultLease: Lease = { leaseMs: 3_000, beatMs: 750, marginMs: 500 }
 
 export type NodeOptions = {
-  /** The URL at which other nodes reach this one. Without it, the node is registered later, by `start`. */
+  /** The URL at which other nodes reach this node. Without it, the node is registered later, by `start`. */
   readonly url?: string
   readonly place: string
   /** The name of the machine, for people. */
@@ -114,7 +114,7 @@ export class PostgresOwnership implements SessionOwnership {
     return this.#node
   }
 
-  /** How long ago, by the clock of the process, this node sent the last beat that was confirmed. */
+  /** The time since this node sent the last confirmed beat, by the clock of the process. */
   get leaseAgeMs(): number | undefined {
     return this.#node === undefined ? undefined : performance.now() - this.#beatenAt
   }
@@ -179,7 +179,9 @@ export class PostgresOwnership implements SessionOwnership {
     throw noLease()
   }
 
-  /** Where a session is, without claiming it. `awaited` if no other living node owns it. */
+  /**
+   * Finds the owner or the place of a session, without claiming the session. `awaited` if no other living node owns it.
+   */
   async find(sessionId: string): Promise<Exclude<Claim, { type: 'owned' }>> {
     return whereFound(await this.#lookUp(sessionId))
   }

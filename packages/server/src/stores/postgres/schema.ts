@@ -1,7 +1,7 @@
 export type PostgresMigration = { readonly version: number; readonly sql: string }
 
 /**
- * Every step from an empty schema to the current one. To add one, append it with the next version. Never change a
+ * Every step from an empty schema to the current schema. To add a step, append it with the next version. Never change a
  * published step. Ids and folders are compared by bytes (collation "C"), as in every other store.
  */
 export const postgresMigrations: readonly PostgresMigration[] = [

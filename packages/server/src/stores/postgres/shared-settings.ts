@@ -77,7 +77,7 @@ export class PostgresSharedSettings implements SharedSettings {
   /** Resolves when this version or a newer one is applied. */
   async #upTo(version: number): Promise<void> {
     if (this.#applied >= version) return
-    // A refresh that is running may have read an older version. One that starts now has not.
+    // A refresh that is running may have read an older version. A refresh that starts now reads the current version.
     await this.#refreshing?.catch(ignore)
     if (this.#applied >= version) return
     this.#refreshing ??= this.#refresh().finally(() => {

@@ -8,7 +8,7 @@ import type { DatabaseAddress, SslMode } from './database-url.ts'
 
 const askMs = 2_000
 
-/** How one connection is made: without TLS, with TLS if the server offers it, or with TLS in any case. */
+/** The encryption of a connection: no TLS, TLS if the server offers it, or TLS in any case. */
 export type Encryption = false | 'prefer' | ConnectionOptions
 
 /**
@@ -89,7 +89,7 @@ const certificateFailures: Readonly<Record<string, string>> = {
   CERT_REVOKED: 'The certificate of PostgreSQL has been revoked.',
 }
 
-/** Why a TLS connection failed, for people; undefined for other failures. */
+/** The reason why a TLS connection failed, for people; undefined for other failures. */
 export function tlsFailure(code: string): string | undefined {
   const known = certificateFailures[code]
   if (known !== undefined) return known

@@ -4,8 +4,8 @@ import type { Bench, BenchSession, Turn } from './bench.ts'
 import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
 
 /**
- * How a capability is demonstrated and, if a command needs it, how that command is refused when the capability is not
- * declared.
+ * The demonstration of a capability and, if a command needs the capability, the refusal of that command when the
+ * capability is not declared.
  */
 export type CapabilityCase<Name extends CapabilityName> = {
   readonly title: string

@@ -13,8 +13,8 @@ import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 
 /**
- * The description of an agent for the contract suite: its capabilities, how to create it, and the prompt for each
- * case. Scenarios are data where possible, so that a scripted model can be set up from them.
+ * The description of an agent for the contract suite: its capabilities, the function that creates it, and the prompt
+ * for each case. Scenarios are data where possible, so that a scripted model can be set up from them.
  */
 export type ContractSetup = {
   readonly capabilities: Capabilities

@@ -12,6 +12,7 @@ const alertStorePort = `${server}/core/alert-store.ts`
 const searchIndexPort = `${server}/core/search-index.ts`
 const ledgerStorePort = `${server}/core/ledger-store.ts`
 const linkStorePort = `${server}/core/decision-link-store.ts`
+const viewedStorePort = `${server}/core/viewed-store.ts`
 const access = `${server}/access/index.ts`
 const sockets = `${server}/faces/sockets.ts`
 const otherNodes = `${server}/faces/other-nodes.ts`
@@ -51,6 +52,7 @@ export const serverRules: readonly Rule[] = [
       alertStorePort,
       ledgerStorePort,
       linkStorePort,
+      viewedStorePort,
       searchIndexPort,
       ownershipPort,
       settingsPort,
@@ -85,6 +87,7 @@ export const serverRules: readonly Rule[] = [
       sessionStorePort,
       accessStorePort,
       linkStorePort,
+      viewedStorePort,
       sockets,
       otherNodes,
       `${server}/proof`,
@@ -270,6 +273,7 @@ export const serverRules: readonly Rule[] = [
       alertStorePort,
       ledgerStorePort,
       linkStorePort,
+      viewedStorePort,
       searchIndexPort,
       agentList,
       agentHelpers,
@@ -376,6 +380,7 @@ export const serverRules: readonly Rule[] = [
       sessionStorePort,
       accessStorePort,
       linkStorePort,
+      viewedStorePort,
       agentList,
       agentHelpers,
       agentInstaller,

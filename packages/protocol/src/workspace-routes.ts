@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Changes } from './change.ts'
 import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
+import { ViewedFile, ViewedMarks } from './viewed.ts'
 
 export const workspaceRoutes = {
   findFolders: {
@@ -60,6 +61,25 @@ export const workspaceRoutes = {
     params: bySession,
     query: z.object({ path: z.string().min(1), base: z.string().default('HEAD') }),
     reply: z.object({ patch: z.string(), cut: z.boolean() }),
+  },
+  listViewed: {
+    method: 'GET',
+    path: '/api/sessions/:id/viewed',
+    summary: 'List the changed files that the caller has viewed, each with the content that was viewed',
+    scope: 'read',
+    limits: 'session',
+    params: bySession,
+    reply: z.object({ files: z.array(ViewedFile) }),
+  },
+  markViewed: {
+    method: 'PATCH',
+    path: '/api/sessions/:id/viewed',
+    summary: 'Mark files as viewed, or remove marks. The oldest marks are dropped if there are too many',
+    scope: 'read',
+    limits: 'session',
+    params: bySession,
+    body: ViewedMarks,
+    reply: NoContent,
   },
   listTerminals: {
     method: 'GET',

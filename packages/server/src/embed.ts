@@ -26,6 +26,7 @@ export type EmbedOptions = Pick<
   | 'access'
   | 'decisionLinks'
   | 'decideByLink'
+  | 'viewed'
 > & {
   readonly host: Host
   /**

@@ -56,6 +56,7 @@ export type {
   StoredEvent,
   StoredReceipt,
 } from './core/session-store.ts'
+export type { ViewedStore } from './core/viewed-store.ts'
 export { type CreateHostOptions, createHost } from './create-host.ts'
 export { createMemoryStore } from './stores/memory.ts'
 export { createMemorySearch } from './stores/memory-search.ts'

@@ -76,6 +76,7 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
     ...{ host, peers, otherNodes, logger, token },
     access: store,
     decisionLinks: store,
+    viewed: store,
     decideByLink: 'allow',
     hostname: '127.0.0.1',
     port: 0,

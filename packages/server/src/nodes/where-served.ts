@@ -53,6 +53,9 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   listChanges: 'place',
   getPatch: 'place',
   openTerminal: 'place',
+  // The marks are in the database.
+  listViewed: 'any',
+  markViewed: 'any',
   // The node that answers asks the other nodes at the place for their terminals.
   listTerminals: 'any',
   removeTerminal: 'maker',

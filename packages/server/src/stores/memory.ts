@@ -11,9 +11,11 @@ import type { AlertStore } from '../core/alert-store.ts'
 import type { DecisionLinkStore } from '../core/decision-link-store.ts'
 import type { LedgerDraft, LedgerStore } from '../core/ledger-store.ts'
 import type { AppendBatch, SessionStore, StoredEnvironment, StoredReceipt } from '../core/session-store.ts'
+import type { ViewedStore } from '../core/viewed-store.ts'
 import { createMemoryAlerts } from './memory-alerts.ts'
 import { createMemoryDecisionLinks } from './memory-decision-links.ts'
 import { createMemoryLedger } from './memory-ledger.ts'
+import { createMemoryViewed } from './memory-viewed.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
   compareAges,
@@ -40,13 +42,15 @@ export function createMemoryStore(): SessionStore &
   AccessStore &
   AlertStore &
   DecisionLinkStore &
-  LedgerStore {
+  LedgerStore &
+  ViewedStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
   const environments = new Map<string, StoredEnvironment>()
   const alerts = createMemoryAlerts(sessions)
   const links = createMemoryDecisionLinks()
   const ledger = createMemoryLedger()
+  const viewed = createMemoryViewed((sessionId) => sessions.has(sessionId))
   return {
     ...logMethods(sessions, rules, ledger.queue, alerts.forgetUnsent),
     ...listMethods(sessions),
@@ -55,6 +59,7 @@ export function createMemoryStore(): SessionStore &
       environments.delete(`session ${sessionId}`)
       alerts.forget(sessionId)
       links.forget(sessionId)
+      viewed.forget(sessionId)
       const isDeleted = sessions.delete(sessionId)
       if (isDeleted) ledger.queue(drafts)
       return isDeleted
@@ -66,6 +71,7 @@ export function createMemoryStore(): SessionStore &
     ...alerts.methods,
     ...links.methods,
     ...ledger.store,
+    ...viewed.methods,
     async close() {},
   }
 }

@@ -29,6 +29,7 @@ export type LogParts = {
   readonly removeAlerts: (sessionId: string) => void
   readonly removeUnsent: (sessionId: string) => void
   readonly removeLinks: (sessionId: string) => void
+  readonly removeViewed: (sessionId: string) => void
   readonly ledger: { readonly queue: QueueLedger }
 }
 
@@ -134,7 +135,7 @@ export class SqliteLogs {
   }
 
   async delete(sessionId: string, ledger: readonly LedgerDraft[] = []): Promise<boolean> {
-    const { sessions, rules, environments, removeAlerts, removeLinks } = this.#parts
+    const { sessions, rules, environments, removeAlerts, removeLinks, removeViewed } = this.#parts
     const deleted = this.#write(sessionId, () => {
       const known = this.#find(sessionId)
       if (!known) return false
@@ -146,6 +147,7 @@ export class SqliteLogs {
       environments.removeOfSession(sessionId)
       removeAlerts(sessionId)
       removeLinks(sessionId)
+      removeViewed(sessionId)
       sessions.remove(key)
       this.#parts.ledger.queue(ledger)
       return true

@@ -22,6 +22,7 @@ import {
   stateOf,
   textBlock,
 } from '../testing/store-samples.ts'
+import { viewedStoreContract } from '../testing/viewed-store-contract.ts'
 import { eventTextOf } from './event-text.ts'
 import { migrations } from './migrations/index.ts'
 import { createSqliteStore, openSqliteStore } from './sqlite.ts'
@@ -46,6 +47,7 @@ storeContract('the SQLite store', openForContract)
 accessStoreContract('the SQLite store', openForContract)
 alertStoreContract('the SQLite store', openForContract)
 decisionLinkStoreContract('the SQLite store', openForContract)
+viewedStoreContract('the SQLite store', openForContract)
 ledgerStoreContract('the SQLite store', openForContract)
 
 let folder: string
@@ -372,6 +374,7 @@ it('deletes every row of a session in every table', async () => {
     ledger: 0,
     ledger_queue: 0,
     seal_keys: 0,
+    viewed: 0,
   })
 })
 

@@ -3,6 +3,7 @@ import type { AlertStore } from '../core/alert-store.ts'
 import type { DecisionLinkStore } from '../core/decision-link-store.ts'
 import type { LedgerStore } from '../core/ledger-store.ts'
 import type { SessionStore } from '../core/session-store.ts'
+import type { ViewedStore } from '../core/viewed-store.ts'
 import { createSqliteAccess } from './sqlite-access.ts'
 import { createAlertRemoval, createSqliteAlerts, createUnsentRemoval } from './sqlite-alerts.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
@@ -13,12 +14,14 @@ import { createSqliteLedger } from './sqlite-ledger.ts'
 import { SqliteLogs } from './sqlite-logs.ts'
 import type { OwnerInfo } from './sqlite-owner.ts'
 import { createSqliteSessions } from './sqlite-sessions.ts'
+import { createSqliteViewed, createViewedRemoval } from './sqlite-viewed.ts'
 
 export type SqliteStore = SessionStore &
   AccessStore &
   AlertStore &
   DecisionLinkStore &
-  LedgerStore & {
+  LedgerStore &
+  ViewedStore & {
     /** Sets the fields of the owner file, in addition to the pid and the start time of this process. */
     describeOwner(info: OwnerInfo): void
     /** Copies the database to a new file. Sessions are used and recorded meanwhile. */
@@ -52,6 +55,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     removeAlerts: createAlertRemoval(database),
     removeUnsent: createUnsentRemoval(database),
     removeLinks: createLinkRemoval(database),
+    removeViewed: createViewedRemoval(database),
   })
   return {
     create: async (batch) => logs.create(batch),
@@ -75,6 +79,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     ...createSqliteAlerts(database),
     ...createSqliteDecisionLinks(database),
     ...ledger.store,
+    ...createSqliteViewed(database),
     describeOwner: (info) => database.describeOwner(info),
     copyTo: (file) => database.copyTo(file),
     close: async () => database.close(),

@@ -22,6 +22,7 @@ import { mountSessions } from './routes/sessions.ts'
 import { mountSnapshots } from './routes/snapshots.ts'
 import { mountTargets } from './routes/targets.ts'
 import { mountTerminals } from './routes/terminals.ts'
+import { mountViewed } from './routes/viewed.ts'
 import { mountWorkspace } from './routes/workspace.ts'
 
 /** All routes, behind the checks that every request passes. */
@@ -62,6 +63,7 @@ export function createApp(parts: AppParts): App {
   mountExport(app, parts)
   mountChat(app, parts)
   mountPermissions(app, parts)
+  mountViewed(app, parts)
   mountWorkspace(app, parts)
   mountTerminals(app, parts)
   mountDevices(app, parts)

@@ -7,6 +7,7 @@ import type { Targets } from '../../alerts/targets.ts'
 import type { AccessStore } from '../../core/access-store.ts'
 import type { DecisionLinkStore } from '../../core/decision-link-store.ts'
 import type { Host } from '../../core/index.ts'
+import type { ViewedStore } from '../../core/viewed-store.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
 import type { OtherNodes } from '../other-nodes.ts'
@@ -54,6 +55,8 @@ export type FaceSettings = {
   readonly decisionLinks?: DecisionLinkStore | undefined
   /** The decisions that decision links may make. Default: `deny`. */
   readonly decideByLink?: DecideByLink | undefined
+  /** Stores which changed files people have viewed. Without it, nothing is marked as viewed. */
+  readonly viewed?: ViewedStore | undefined
   /** The time in milliseconds since 1970, which a test may control. */
   readonly clock?: () => number
   /** Monotonic time, which a test may control. */

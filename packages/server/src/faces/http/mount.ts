@@ -27,6 +27,7 @@ import {
 import type { Targets } from '../../alerts/targets.ts'
 import type { DecisionLinkStore } from '../../core/decision-link-store.ts'
 import type { Host } from '../../core/index.ts'
+import type { ViewedStore } from '../../core/viewed-store.ts'
 import { pagePolicy } from '../../transcripts/documents/html.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
@@ -84,6 +85,8 @@ export type AppParts = {
   readonly decisionLinks?: DecisionLinkStore | undefined
   /** The decisions that decision links may make. Default: `deny`. */
   readonly decideByLink?: DecideByLink | undefined
+  /** Stores which changed files people have viewed. Without it, the routes answer that it is not available. */
+  readonly viewed?: ViewedStore | undefined
   /** The time in milliseconds since 1970, which a test may control. */
   readonly clock?: (() => number) | undefined
   readonly consoleFolder?: string | undefined

@@ -8,6 +8,7 @@ import { accessRecords } from './0007-access-records.ts'
 import { alerts } from './0008-alerts.ts'
 import { ledger } from './0009-ledger.ts'
 import { decideLinks } from './0010-decide-links.ts'
+import { viewed } from './0011-viewed.ts'
 
 export type Migration = { readonly version: number; readonly sql: string }
 
@@ -27,4 +28,5 @@ export const migrations: readonly Migration[] = [
   alerts,
   ledger,
   decideLinks,
+  viewed,
 ]

@@ -6,6 +6,7 @@ import type { LedgerStore } from '../../core/ledger-store.ts'
 import type { SearchIndex } from '../../core/search-index.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import type { SharedSettings } from '../../core/shared-settings.ts'
+import type { ViewedStore } from '../../core/viewed-store.ts'
 import { createPostgresAlerts } from './alerts.ts'
 import { PostgresDatabase, type PostgresOptions } from './database.ts'
 import { createPostgresDecisionLinks } from './decision-links.ts'
@@ -14,6 +15,7 @@ import { PostgresLogs } from './logs.ts'
 import { type NodeOptions, PostgresOwnership } from './ownership.ts'
 import { createPostgresSessions } from './sessions.ts'
 import { createPostgresSettings } from './settings.ts'
+import { createPostgresViewed } from './viewed.ts'
 
 /**
  * The time limit for a beat to extend the lease. After this time, the beat is given up, so that the next beat uses a
@@ -21,7 +23,12 @@ import { createPostgresSettings } from './settings.ts'
  */
 const beatDeadlineMs = 1_000
 
-export type PostgresStore = SessionStore & AccessStore & AlertStore & DecisionLinkStore & LedgerStore
+export type PostgresStore = SessionStore &
+  AccessStore &
+  AlertStore &
+  DecisionLinkStore &
+  LedgerStore &
+  ViewedStore
 export type PostgresNode = {
   readonly store: PostgresStore
   readonly ownership: PostgresOwnership
@@ -97,6 +104,7 @@ export function createStore(database: PostgresDatabase, logs: PostgresLogs): Pos
     ...createPostgresAlerts(database),
     ...createPostgresDecisionLinks(database),
     ...createPostgresLedger(database, crypto.randomUUID()),
+    ...createPostgresViewed(database),
     close: () => database.close(),
   }
 }

@@ -194,6 +194,7 @@ export class PostgresLogs {
          s AS (DELETE FROM search_cursors USING ok WHERE session = ok.id RETURNING search_cursors.key),
          w AS (DELETE FROM search_entries USING s WHERE session_key = s.key),
          k AS (DELETE FROM decide_links USING ok WHERE session = ok.id),
+         t AS (DELETE FROM viewed USING ok WHERE session = ok.id),
          m AS (INSERT INTO deletions SELECT key FROM ok),
          l AS (INSERT INTO ledger_queue (draft) SELECT t.draft FROM ok, unnest($3::text[]) AS t(draft))
          SELECT key FROM ok`,

@@ -3,6 +3,7 @@ import { alertStoreContract } from '../../testing/alert-store-contract.ts'
 import { decisionLinkStoreContract } from '../../testing/decision-link-store-contract.ts'
 import { ledgerStoreContract } from '../../testing/ledger-store-contract.ts'
 import { storeContract } from '../../testing/store-contract.ts'
+import { viewedStoreContract } from '../../testing/viewed-store-contract.ts'
 import { openPostgresStore } from './index.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 
@@ -30,4 +31,5 @@ storeContract('the PostgreSQL store', open)
 accessStoreContract('the PostgreSQL store', open)
 alertStoreContract('the PostgreSQL store', open)
 decisionLinkStoreContract('the PostgreSQL store', open)
+viewedStoreContract('the PostgreSQL store', open)
 ledgerStoreContract('the PostgreSQL store', open)

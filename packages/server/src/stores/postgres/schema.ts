@@ -286,4 +286,19 @@ export const postgresMigrations: readonly PostgresMigration[] = [
       CREATE INDEX decide_links_expiring ON decide_links (expires_at);
     `,
   },
+  {
+    version: 7,
+    sql: `
+      -- The changed files that people have viewed, each with the content that was viewed.
+      CREATE TABLE viewed (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        session text COLLATE "C" NOT NULL,
+        person text COLLATE "C" NOT NULL,
+        path text COLLATE "C" NOT NULL,
+        blob text NOT NULL
+      );
+      -- Paths are too long for an index of their own: there are few marks of a person in a session.
+      CREATE INDEX viewed_of_sessions ON viewed (session, person);
+    `,
+  },
 ]

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { testAgents, testAgentsFolder } from '../packages/server/src/testing/agents-folder.ts'
 
 /**
- * Installs the agents that tests use, or those given as arguments, with Parley's own install command. Agents that
+ * Installs the agents that tests use, or the agents given as arguments, with Parley's own install command. Agents that
  * have the right version are skipped, so only the first run takes time.
  */
 const named = process.argv.slice(2)

@@ -4,8 +4,8 @@ import { findChromium, headlessShell } from '../tests/run/chromium.ts'
 
 /**
  * Makes sure that the programs which tests need are installed: Chromium for the console, openssl for certificates of
- * PostgreSQL and of servers, nginx, systemd-analyze, and the shells whose completions are tested. Installs a
- * missing one with the system's package manager. If the headless Chromium cannot be installed, any other Chromium is
+ * PostgreSQL and of servers, nginx, systemd-analyze, and the shells whose completions are tested. Installs a missing
+ * program with the system's package manager. If the headless Chromium cannot be installed, any other Chromium is
  * accepted. If a program is still missing, the script prints what to do.
  */
 if (findChromium([headlessShell]) === undefined && !install(headlessShell) && findChromium() === undefined) {

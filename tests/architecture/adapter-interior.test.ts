@@ -5,7 +5,7 @@ import { root, server } from './workspace.ts'
 
 /**
  * The interior of an adapter, in reading order. A file has the same meaning in every adapter:
- * - `index`: the adapter: what it declares, how its program is found, refused and probed
+ * - `index`: the adapter: declares its capabilities; finds, refuses and probes its program
  * - `connection`: one live attachment: sends messages, reads the agent, ends it
  * - `program`: the agent's process: starts it, and reports why it failed or ended
  * - `conversation`: opens the agent's conversation: a new one, a resumed one or a copy

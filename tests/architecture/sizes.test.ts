@@ -49,8 +49,8 @@ const { linter, overrides } = JSON.parse(textOf('biome.json')) as Biome
 const functionRule = linter.rules.complexity.noExcessiveLinesPerFunction
 
 /**
- * The linter checks the length of functions. biome.json lists the files that still have a longer one; that list may
- * only shrink.
+ * The linter checks the length of functions. biome.json lists the files that still have a longer function; this list
+ * may only shrink.
  */
 it('every file that biome.json exempts from the limit on function length has a long function', () => {
   expect(functionRule).toMatchObject({ level: 'error', options: { maxLines: 60 } })

@@ -223,7 +223,7 @@ export class Log {
   /** The connections to the agent since the session was created. */
   readonly connected: readonly EventOf<'agent.connected'>[]
 
-  /** `events` are all events of a session. The log contains those after `start`. */
+  /** `events` are all events of a session. The log contains the events after `start`. */
   constructor(events: readonly SessionEvent[], start: number) {
     this.events = events.filter(({ seq }) => seq > start)
     this.connected = events.filter((event) => event.type === 'agent.connected')

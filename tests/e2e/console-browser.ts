@@ -27,7 +27,7 @@ export class ConsoleServer {
   /** The one-time link that the server printed at its start. */
   link = ''
   log = ''
-  /** Further variables for the server's agents, e.g. where their model is. */
+  /** Further variables for the server's agents, e.g. the address of their model. */
   environment: Readonly<Record<string, string>> = {}
   #process: ChildProcess | undefined
 

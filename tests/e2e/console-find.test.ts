@@ -4,7 +4,7 @@ import { phone } from './console-browser.ts'
 import { conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** Tests how people find and read parts of a conversation. */
+/** Tests finding and reading parts of a conversation. */
 const paragraphs = Array.from({ length: 60 }, (_, at) => `Paragraph ${at} says nothing in particular.`)
 const output = Array.from({ length: 300 }, (_, at) => (at === 20 ? 'here is the heron' : `line ${at}`))
 const { openTab, server, session } = scriptedConsole({

@@ -4,7 +4,9 @@ import type { Script } from '../../packages/server/src/adapters/scripted/script.
 import { card, conversation, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** Tests keys and the focus: which keys answer a card, which must not, and which element gets the focus. */
+/**
+ * Tests keys and the focus: the keys that answer a card, the keys that must not, and the element that gets the focus.
+ */
 const permission = (command: string): Script[number] => ({
   type: 'permission',
   name: 'Bash',

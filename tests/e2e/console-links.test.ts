@@ -9,7 +9,7 @@ import { consoleFixture } from './console-fixture.ts'
 import { card, eventually } from './console-page.ts'
 import { freePort } from './nginx.ts'
 
-/** Links that decide one request, in browsers that are not signed in. */
+/** Tests decision links in browsers that are not signed in. */
 
 const { server, browser, openSessionTab } = consoleFixture((one) => {
   one.environment = { PARLEY_DECIDE_BY_LINK: 'allow' }
@@ -21,7 +21,7 @@ async function requestsOf(id: string, at = server): Promise<Request[]> {
   return (await at.call<{ requests: Request[] }>(`/api/sessions/${id}`)).requests
 }
 
-/** A session with an open request, and a link that decides it. */
+/** A session with an open request, and a decision link for this request. */
 async function linked(prompt: string, decisions = ['allow', 'deny'], at = server) {
   const id = await at.session(prompt)
   await eventually(async () => (await requestsOf(id, at)).length).toBe(1)

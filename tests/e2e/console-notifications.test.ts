@@ -28,8 +28,8 @@ const withWorker = { serviceWorkers: 'allow' } as const
 const section = (page: Page, name: string) => page.getByRole('region', { name })
 
 /**
- * Replaces the functions that headless Chromium lacks: a push service, and notifications that can be permitted. Counts how often
- * the page asks for the permission.
+ * Replaces the functions that headless Chromium lacks: a push service, and notifications that can be permitted. Counts
+ * the page's requests for the permission.
  */
 async function pretendPushService(page: Page): Promise<void> {
   const subscription = { endpoint: service.origin + subscribed.path, keys: subscribed.keys }

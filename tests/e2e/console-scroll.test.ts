@@ -19,14 +19,14 @@ const isAtEnd = (page: Page) => timeline(page).getAttribute('data-at-end')
 
 declare global {
   interface Window {
-    /** After each frame: how far the end is below the visible part. */
+    /** The distance of the end below the visible part, after each frame. */
     endBelow: number[]
     stopLooking?: () => void
     left: number
   }
 }
 
-/** Records after every frame how far the end of the conversation is below the visible part. */
+/** Records, after every frame, the distance of the end of the conversation below the visible part. */
 function watchEnd(page: Page): Promise<void> {
   return page.evaluate(() => {
     const scroller = document.querySelector<HTMLElement>('[data-testid=timeline]')!
@@ -47,7 +47,7 @@ function watchEnd(page: Page): Promise<void> {
   })
 }
 
-/** Counts how often the page reports that the reader is no longer at the end. */
+/** Counts the times that the page reports that the reader is no longer at the end. */
 async function watchLeaving(page: Page): Promise<() => Promise<number>> {
   await timeline(page).evaluate((scroller) => {
     window.left = 0

@@ -4,7 +4,7 @@ import { phone } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { allowOnce, boxOf, card, conversation, eventually, openSession, say, shows } from './console-page.ts'
 
-/** Tests where the rows of a conversation are on screen, in a real browser. */
+/** Tests the positions of a conversation's rows on screen, in a real browser. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
 /** Opens a new session whose conversation is longer than the screen. */

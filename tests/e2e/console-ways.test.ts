@@ -14,7 +14,7 @@ import {
   shows,
 } from './console-page.ts'
 
-/** Tests how people navigate and search in the console. */
+/** Tests navigation and search in the console. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
 describe('navigation', () => {

@@ -35,7 +35,9 @@ async function session(prompt = scripted(say('Done.'))): Promise<{ id: string; c
 const turnsAt = ({ client }: NodeProcess, id: string, turns: number) =>
   stateWhen(client, id, (state) => isIdle(state) && state.turns >= turns)
 
-/** How many seals of a session wait for an entry in the ledger, and how many entries record one. */
+/**
+ * The number of seals of a session that wait for an entry in the ledger, and the number of entries that record a seal.
+ */
 async function sealsInLedger(id: string): Promise<{ queued: number; recorded: number }> {
   const [row] = await nodes.sql<{ queued: string; recorded: string }>(
     `SELECT

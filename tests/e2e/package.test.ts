@@ -158,7 +158,7 @@ it('type-checks every program of the documentation, and the examples, in a stric
   expect(slim.check(electron, ...exampleFiles(), ...samples).problems).toBe('')
 })
 
-/** Every import specifier for programs, except the one for tests, which needs packages that only tests have. */
+/** Every import specifier for programs, except the specifier for tests, which needs packages that only tests have. */
 function publicEntries(): string[] {
   return (['protocol', 'client', 'server'] as const).flatMap((name) => {
     const { exports } = manifestIn(packages.fileOf(name))

@@ -97,7 +97,7 @@ export class Work {
   readonly #options: WorkOptions
   readonly #submitted: Submitted[] = []
   readonly #decided: Decided[] = []
-  /** For each session, the minimum seq that its log must reach: that of its last prompt. */
+  /** For each session, the minimum seq that its log must reach: the seq of its last prompt. */
   readonly heads = new Map<string, number>()
   #prompts = 0
   #submitting = true
@@ -168,7 +168,7 @@ export class Work {
 
   /**
    * Checks that each prompt is in the log once and its turn has ended, that acknowledged decisions hold, and that
-   * allowed calls ran at most once and others did not run. Returns how many turns had each outcome.
+   * allowed calls ran at most once and others did not run. Returns the number of turns by outcome.
    */
   async check(watchers: readonly Watcher[], cwd: string): Promise<Record<string, number>> {
     const outcomes = new Map<string, number>()

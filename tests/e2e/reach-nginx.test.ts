@@ -7,7 +7,7 @@ import { ConsoleServer, launchBrowser, listen } from './console-browser.ts'
 import { eventually, panel, prompt, shows } from './console-page.ts'
 import { documentedNginx, freePort, Nginx } from './nginx.ts'
 
-/** The console behind nginx, with the configurations that docs/operations.md shows. */
+/** Tests the console behind nginx, with the configurations that docs/operations.md shows. */
 
 const { location } = documentedNginx()
 const ways: [string, string, string | undefined][] = [

@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
-/** Prints, at the end of a run, how many tests were retried, and the first failure of each. */
+/** Prints, at the end of a run, the number of retried tests, and the first failure of each. */
 export class RetriedTests implements Reporter {
   readonly #print: (text: string) => void
 

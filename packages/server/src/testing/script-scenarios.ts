@@ -57,7 +57,7 @@ export const generalScripts = {
   toolCall: { prompt: json({ type: 'tool', name: 'Read', kind: 'read', output: ['one', 'two'] }) },
 } satisfies Partial<Scenarios>
 
-/** The scenario of each capability. In the one for `steer`, the turn waits for the gate `steered`. */
+/** The scenario of each capability. In the scenario for `steer`, the turn waits at the gate `steered`. */
 export const capabilityScripts = {
   streaming: { prompt: 'one two three' },
   thinking: { prompt: json({ type: 'thinking', text: 'hm, let me see' }) },

@@ -7,13 +7,13 @@ import { failure, resultOf, type ToolReturn } from './tool-result.ts'
 export type ToolDefinition<Input extends ToolInput> = {
   /** Unique among the tools of a host. Rules and lists of tools name it `host:<name>`. */
   readonly name: string
-  /** For the model: what the tool does, and when to use it. */
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string
   /** A `z.object()` of any zod 4, or another Standard Schema that provides its JSON Schema. */
   readonly input: Input
   /**
-   * How the tool is shown, and whether a person is asked. By default, it is not read-only and a person is asked. A
-   * read-only tool has the kind `read`.
+   * The title and the kind of the tool, and whether a person is asked. By default, it is not read-only and a person is
+   * asked. A read-only tool has the kind `read`.
    */
   readonly annotations?: Partial<HostToolAnnotations>
   /** Called only with valid input. Errors it throws are returned to the model. */

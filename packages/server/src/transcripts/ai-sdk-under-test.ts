@@ -79,7 +79,9 @@ export async function refusalOfMessages(messages: readonly UiMessage[]): Promise
   return undefined
 }
 
-/** The message that this major version reads from the chunks; it continues `message` if a page already has that one. */
+/**
+ * The message that this major version reads from the chunks; it continues `message` if a page already has that message.
+ */
 export async function readMessage(
   chunks: readonly UiChunk[],
   sdk: Sdk,

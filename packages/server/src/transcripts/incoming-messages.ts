@@ -70,7 +70,7 @@ type News = IncomingMessage extends infer Message
   : never
 
 /**
- * Turns events, and deltas if there are any, into incoming messages. Prompts are left out, because the program that
+ * Converts events, and deltas if there are any, to incoming messages. Prompts are left out, because the program that
  * sent them already has them. A permission becomes a message only if a person is asked.
  */
 export class IncomingMessages {

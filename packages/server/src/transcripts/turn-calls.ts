@@ -230,7 +230,7 @@ export class TurnCalls {
     return [...this.#shown].some((call) => call.step === current && !call.asking && call !== but)
   }
 
-  /** Whether everything that runs waits for the person, or for a subagent that does. */
+  /** Whether everything that runs waits for the person, or for a subagent that waits for the person. */
   get onlyAsks(): boolean {
     const waiting = new Set<string>()
     for (const call of this.#shown) {

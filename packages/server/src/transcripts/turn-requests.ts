@@ -197,7 +197,9 @@ export function decisionData(resolved: EventOf<'permission.resolved'>): UiChunk 
 
 type Shape = Pick<Call, 'name' | 'title' | 'input' | 'question'>
 
-/** How a request changes the part of its call. A permission does not change a call that was already made. */
+/**
+ * The changes that a request makes to the part of its call. A permission does not change a call that was already made.
+ */
 function shapeOf(asked: Asked, known: Call | undefined): Partial<Shape> {
   if (asked.type === 'permission.requested' && known?.called) return {}
   return { ...asPart(asked), ...(known?.title !== undefined && { title: known.title }) }

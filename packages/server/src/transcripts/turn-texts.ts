@@ -13,7 +13,7 @@ export class TurnTexts {
   readonly #before: Readonly<Record<string, number>>
   #writing = 0
 
-  /** `before` is how much of each block the reader has from an earlier part of this response. */
+  /** `before` gives, by block id, the length of the text that the reader has from an earlier part of this response. */
   constructor(
     emit: (chunk: UiChunk) => void,
     begin: () => void,
@@ -52,7 +52,7 @@ export class TurnTexts {
     for (const [blockId, block] of this.#blocks) this.#end(blockId, block)
   }
 
-  /** How much was sent of blocks that are still being written. */
+  /** The length of the sent text of each block that is still being written. */
   unfinished(): Record<string, number> | undefined {
     const entries = [...this.#blocks].filter(([, { sent }]) => sent > 0)
     return entries.length === 0 ? undefined : Object.fromEntries(entries.map(([id, { sent }]) => [id, sent]))

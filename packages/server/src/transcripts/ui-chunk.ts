@@ -51,7 +51,7 @@ export type BlockMetadata = { parley: { blockId: string } }
 /**
  * The metadata of a message. `cursor` is the position in the log up to which its parts contain the events; it is null
  * until the response pauses or ends. `unfinished` gives, for each block that is still being written at that position,
- * how much of it the message contains.
+ * the length of its text in the message.
  */
 export type UiMetadata = {
   session?: string

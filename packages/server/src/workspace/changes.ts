@@ -5,7 +5,7 @@ import { countLines } from './count-lines.ts'
 import type { Git } from './git.ts'
 
 const maxFiles = 2_000
-/** How many bytes of untracked files are read to count their lines. */
+/** The maximum number of bytes of untracked files that are read to count their lines. */
 const maxCountedBytes = 32 * 1024 * 1024
 const maxPatchBytes = 4 * 1024 * 1024
 /** The empty tree of each object format. A repository without commits is compared with it. */

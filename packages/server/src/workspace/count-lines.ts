@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export type LineCount = { readonly lines: number; readonly binary: boolean }
 
-/** How many bytes are searched for a null byte. As in git, a file with a null byte is binary. */
+/** The number of bytes that are searched for a null byte. As in git, a file with a null byte is binary. */
 const binaryCheckBytes = 8_000
 const chunkBytes = 64 * 1024
 const atOnce = 8

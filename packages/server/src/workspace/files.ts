@@ -4,7 +4,10 @@ import type { GitIn } from './git.ts'
 
 const freshMs = 5_000
 const maxFiles = 200_000
-/** How many folders are read outside a repository, such as in a home folder. Those near the top are read first. */
+/**
+ * The maximum number of folders that are read outside a repository, such as in a home folder. Folders near the top are
+ * read first.
+ */
 const maxFolders = 10_000
 const skipped = new Set(['.git', 'node_modules', '.venv', 'target', 'dist'])
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
 /**
- * How many entries of a folder are read, to limit the time of an answer. Entries beyond this limit are not found,
- * however much of the name is typed.
+ * The maximum number of entries of a folder that are read, to limit the time of an answer. Entries beyond this limit
+ * are not found, however much of the name is typed.
  */
 const maxEntries = 20_000
 

@@ -5,7 +5,7 @@ import { ParleyError } from '@parley/protocol'
 import { findRepository, type RepositoryFormat, standInFor } from './repository.ts'
 
 /**
- * The only place that runs git. It only reads, and never changes anything.
+ * This file is the only place that runs git. It uses git only to read, and never changes anything.
  *
  * Nothing from an untrusted folder may run. Git runs programs that a configuration names (filters, drivers, monitors,
  * hooks), so the configuration of such a repository is not read at all. A stand-in directory replaces the repository's
@@ -43,7 +43,7 @@ export function createGitIn(env: Environment): GitIn {
 
     /**
      * The environment for one run of git; undefined if the folder is in no repository. It is computed for each run,
-     * because the folder may come to belong to a repository, or to another one, while it is watched.
+     * because the folder may come to belong to a repository, or to another repository, while it is watched.
      */
     async function environment(): Promise<Environment | undefined> {
       const repository = await findRepository(folder)

@@ -11,7 +11,7 @@ export type TerminalReader = {
 export type ReaderLimits = {
   /** A reader with more unread bytes is full. The program is paused while all readers are full. */
   readonly fullBytes: number
-  /** A full reader is dropped beyond this many unread bytes if others are faster. */
+  /** A full reader is dropped beyond this many unread bytes if other readers are faster. */
   readonly dropBytes: number
   /** Readers that keep a program paused for this long are dropped. */
   readonly pausedMs: number

@@ -13,12 +13,15 @@ export type FolderReader = {
 export type WatchLimits = {
   /** The maximum number of folders per watch. Each costs the system some memory. */
   readonly folders: number
-  /** How many ignored paths are cached. For others, git is asked again. */
+  /** The maximum number of ignored paths in the cache. For other paths, git is asked again. */
   readonly ignored: number
 }
 
 const gatherMs = 200
-/** How many changed paths are reported by name. If there are more, the report is that anything may have changed. */
+/**
+ * The maximum number of changed paths that are reported by name. If more have changed, the report says that anything
+ * may have changed.
+ */
 const maxPaths = 200
 /** Git's files that change with the checked-out commit and with the staged files. */
 const gitFiles = new Set(['HEAD', 'index', 'ORIG_HEAD'])
@@ -187,7 +190,7 @@ export class FolderWatch {
     const reported = paths.filter((path) => !ignored.has(path))
     for (const path of reported) {
       const found = await lstat(join(this.#path, path)).catch(() => undefined)
-      // The folder may have been replaced by a new one of the same name, which the old watcher does not see.
+      // The folder may have been replaced by a new folder of the same name, which the old watcher does not see.
       this.#forget(path)
       if (found?.isDirectory()) await this.#watchBelow(path, new Set())
     }

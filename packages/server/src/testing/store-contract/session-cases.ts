@@ -2,7 +2,7 @@ import { expect, it } from '../peers.ts'
 import { eventsOf, openTurn, receiptOf, requestOf, ruleOf, stateOf, textBlock } from '../store-samples.ts'
 import type { TestedStore } from './tested-store.ts'
 
-/** The part of the store contract about whole sessions: those with work left, and deleted ones. */
+/** The part of the store contract about whole sessions: sessions with work left, and deleted sessions. */
 export function sessionCases(tested: TestedStore): void {
   const { create, readAll } = tested
 

@@ -40,7 +40,9 @@ const timeFormat = new Intl.DateTimeFormat('en', {
   timeZoneName: 'short',
 })
 
-/** A note about how a prompt was delivered and by whom; undefined if it simply started a turn and names nobody. */
+/**
+ * A note with the delivery and the sender of a prompt; undefined if the prompt just started a turn and names no sender.
+ */
 export function promptNote({ delivery, status, actor }: BlockOf<'prompt'>): string | undefined {
   const delivered = status === 'sent' ? (delivery === 'steer' ? 'steered' : undefined) : status
   const notes = [delivered, actor && `by ${actorText(actor)}`].filter((note) => note !== undefined)
@@ -60,7 +62,7 @@ export function permissionText({ request, resolution, resolvedBy }: BlockOf<'per
   return `${resolution.outcome}${changed} ${resolverText({ ...resolution, actor: resolvedBy })}${scope}`
 }
 
-/** Who or what resolved a request, with a note on a carried answer. */
+/** The person or the other cause that resolved a request, with a note on a carried answer. */
 export function resolverText({
   by,
   carriedFrom,
@@ -110,7 +112,7 @@ export function changeText(asked: unknown, allowed: unknown, indent?: number): s
 
 /** Facts about a block that come from other blocks. */
 export type BlockFacts = {
-  /** For calls and turn ends: how long requests waited for people, in milliseconds. */
+  /** For calls and turn ends: the time that requests waited for people, in milliseconds. */
   readonly waits: ReadonlyMap<Block, number>
   /** The changed command that ran instead of the agent's, by tool call. */
   readonly commands: ReadonlyMap<string, string>
@@ -147,7 +149,7 @@ export function answerTitle({ resolvedBy }: BlockOf<'question'>): string {
   return resolvedBy ? `Answer by ${actorText(resolvedBy)}` : 'Answer'
 }
 
-/** `waited` is how long requests waited for people during the turn, in milliseconds. */
+/** `waited` is the time that requests waited for people during the turn, in milliseconds. */
 export function turnEndText({ end }: BlockOf<'turn-end'>, waited: number): string {
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
   const facts = [

@@ -30,7 +30,7 @@ export type BuiltInAdapterOptions = {
  * All built-in agents, in the order of presentation. This is the only list. To add an agent:
  * 1. create its folder beside this file, with an `index.ts` that exports `createXAdapter`;
  * 2. begin its test with `adapterContract(...)` from `testing/adapter-contract.ts`, which tests every capability that
- *  it declares;
+ *  the adapter declares;
  * 3. add it here. To remove an agent, undo the three steps.
  */
 export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {

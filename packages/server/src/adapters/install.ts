@@ -20,8 +20,8 @@ import { type ProgramEnd, runProgram } from './run-program.ts'
 
 /**
  * Installs an agent's npm package into a folder of its own under the agents folder, or removes it. A new installation
- * is prepared in another folder and tested before it replaces the old one. If it fails or is killed, the old one is
- * kept.
+ * is prepared in another folder and tested before it replaces the old installation. If an installation fails or is
+ * killed, the old one is kept.
  */
 
 export type InstallRequest = Pick<AgentPackage, 'package' | 'integrity' | 'library'> & {
@@ -29,7 +29,7 @@ export type InstallRequest = Pick<AgentPackage, 'package' | 'integrity' | 'libra
   readonly agent: string
   /** An exact version, or a tag such as latest. */
   readonly version: string
-  /** Installs the program of a library even if this machine has another one that the adapter can use. */
+  /** Installs the program of a library even if this machine has another program that the adapter can use. */
   readonly withProgram?: boolean
   /** The environment of this process. npm receives the variables that it needs. */
   readonly env: Environment
@@ -43,7 +43,7 @@ export type InstallProgress = { readonly line: string; readonly elapsedMs: numbe
 export type Installed = {
   readonly version: string
   readonly path: string
-  /** The version that was installed before, if it was a different one. */
+  /** The version that was installed before, if it differs. */
   readonly replaced?: string
   /** False if this version was already installed. */
   readonly changed: boolean
@@ -272,7 +272,7 @@ function hasProgram(place: string): boolean {
   return statSync(place, { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** The program of a package: its only program, or the one with the name of the agent or of the package. */
+/** The program of a package: the program with the name of the agent or of the package, or else its first program. */
 function programIn(folder: string, name: string, agent: string): string {
   const { bin } = manifestIn(folder, name)
   const short = name.replace(/^@[^/]+\//, '')

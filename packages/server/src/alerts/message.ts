@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type AlertDetail, defined, visible, type WebhookBody } from '@parley/protocol'
 import type { Alert } from './find-alerts.ts'
 
-/** The content of an alert. Each kind of target gets it in its own format. */
+/** The content of an alert. It is sent to each kind of target in a separate format. */
 export type Message = {
   readonly id: string
   readonly at: number

@@ -289,7 +289,7 @@ function wrongToken({ pid, url }: Owner, { token }: Configuration, cause: unknow
   )
 }
 
-/** The error for a process that holds the folder and does not answer. It may be about to answer. */
+/** The error for a process that holds the folder and does not answer. The process may be about to answer. */
 export function silent({ dataDir }: Configuration, cause?: ParleyError): ParleyError {
   const owner = readOwner(dataDir)
   const who = owner ? `pid ${owner.pid}${owner.url ? `, ${owner.url}` : ''}` : 'pid unknown'

@@ -26,7 +26,7 @@ const pageSize = 100
 const ledgerPage = 1000
 /** More than the number of drafts that can be queued when a server ends. */
 const maxQueued = 1_000_000
-/** The bytes of events that are written at once, unless a single event is larger. */
+/** The maximum number of bytes of events that are written at once, unless a single event is larger. */
 const batchBytes = 4 * 1024 * 1024
 
 export async function copyStore({ source, target, settings, progress }: CopyParts): Promise<CopyCounts> {

@@ -75,7 +75,7 @@ export function finishRestore(dataDir: string): void {
   }
 }
 
-/** The reason why a missing data folder cannot be created; undefined if it can. Changes nothing. */
+/** The reason why a missing data folder cannot be created; undefined if it can be created. Changes nothing. */
 export function makingProblem(dataDir: string): string | undefined {
   const parent = nearestParent(dataDir)
   if (!statSync(parent).isDirectory()) return `${parent} is not a folder`

@@ -61,7 +61,7 @@ function isFor(certified: string, host: string): boolean {
   return certified === host || host.split('.').slice(1).join('.') === wildcard
 }
 
-/** Whether the server that answers at the public URL is the one of this data folder. */
+/** Whether the server that answers at the public URL is the server of this data folder. */
 async function publicUrlCheck(publicUrl: string, instance: string | undefined): Promise<Check> {
   const name = 'public URL'
   if (instance === undefined)

@@ -1,4 +1,4 @@
-/** The largest number of edits between a mistyped word and the one that is suggested. */
+/** The largest number of edits between a mistyped word and the suggested word. */
 const maxEdits = 2
 
 /** The word that is spelled most like the given one; undefined if none is similar. */

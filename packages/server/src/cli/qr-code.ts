@@ -15,7 +15,7 @@ export function qrLines(text: string, { isColoured }: { isColoured: boolean }): 
   for (let row = 0; row < size; row += 2) {
     let line = ''
     for (let column = 0; column < size; column++) {
-      // The row below the last one counts as dark, like the background of the terminal.
+      // The row below the last row counts as dark, like the background of the terminal.
       const lower = row + 1 < size && isLight(row + 1, column)
       line += isLight(row, column) ? (lower ? '█' : '▀') : lower ? '▄' : ' '
     }

@@ -104,7 +104,8 @@ export class Retention {
         `retention: ${due === 'delete' ? 'deleted' : 'archived'}`,
       )
     } catch (error) {
-      // The owner of the session handles it, or the session was just deleted or used.
+      // These errors mean that another process owns the session and handles it, or that the session was just deleted or
+      // used.
       const isElsewhere =
         error instanceof ParleyError && ['conflict', 'busy', 'not_found'].includes(error.code)
       if (!isElsewhere) logger.warn({ err: error, sessionId: session.id }, `could not ${due} a session`)

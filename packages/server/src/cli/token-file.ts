@@ -14,7 +14,10 @@ export function tokenOf({ token, dataDir }: Pick<Configuration, 'token' | 'dataD
   return token?.value ?? readToken(dataDir) ?? makeToken(dataDir)
 }
 
-/** The token of this machine, for a server that starts. A named token is rejected: it would permit everything. */
+/**
+ * The token of this machine, for a server that starts. A named token is rejected: as the token of this machine, it
+ * would permit everything.
+ */
 export function machineTokenOf(configuration: Pick<Configuration, 'token' | 'dataDir'>): string {
   const { token } = configuration
   if (!token?.value.startsWith(tokenPrefix)) return tokenOf(configuration)

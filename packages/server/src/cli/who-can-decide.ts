@@ -5,7 +5,7 @@ export function mayDecide({ scopes }: Pick<Me, 'scopes'>): boolean {
   return scopes.includes('decide')
 }
 
-/** Says who can answer a request that the token may not answer, and where. Ends with the address. */
+/** The text for a token that may not answer a request. It ends with the address at which a person can answer. */
 export function whoCanDecide(
   { name }: Pick<Me, 'name'>,
   { url, sessionId }: { readonly url: string; readonly sessionId: string },

@@ -27,7 +27,7 @@ type Waiting = { readonly holder: SlotHolder; give(release: () => void): void }
 
 /**
  * Limits the number of live connections. At the limit, the connection that has been idle longest is closed for a new
- * one; if all are busy, the new one waits.
+ * connection. If all connections are busy, the new one waits.
  */
 export function createConnectionSlots(max: number): ConnectionSlots {
   const slots = new Set<Slot>()

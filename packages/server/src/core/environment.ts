@@ -40,10 +40,10 @@ export type SessionEnvironments = {
 type Target = Pick<StoredEnvironment, 'scope' | 'place' | 'at'>
 
 /**
- * Variables that no session and no folder may set. Those before `PATH` would make it possible to run calls without a
- * permission: they are Parley's own markers, or load code into the agent, into its shells or into the hooks through
- * which Parley refuses calls. `PATH` and those after it determine where programs and conversations are found; Parley
- * searches for them with its own values of these variables.
+ * Variables that no session and no folder may set. The variables before `PATH` would make it possible to run calls
+ * without a permission: they are Parley's own markers, or load code into the agent, into its shells or into the hooks
+ * through which Parley refuses calls. `PATH` and the variables after it determine where programs and conversations are
+ * found; Parley searches for them with its own values of these variables.
  */
 const reservedEverywhere = [
   'PARLEY_*',
@@ -67,7 +67,7 @@ export type EnvironmentParts = {
   readonly checkFolder: (folder: string) => Promise<string>
   /** The place of this process. */
   readonly place: string | undefined
-  /** Refuses an unknown session, or one whose agent does not support variables. */
+  /** Refuses an unknown session, or a session whose agent does not support variables. */
   readonly expectSession: (sessionId: string) => Promise<void>
   readonly changed: () => void
   readonly shared?: SharedSettings | undefined

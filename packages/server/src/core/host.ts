@@ -112,7 +112,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   }
 }
 
-/** The ledger, and the sealer that wakes it: every seal is recorded there. */
+/** The ledger, and the sealer, which wakes the ledger: every seal is recorded there. */
 function sealing(
   { ledger: store, sealer, clock, shared }: HostOptions,
   problem: NonNullable<HostOptions['problem']>,

@@ -10,7 +10,7 @@ export type LedgerMethods = {
   recordInLedger(draft: Omit<LedgerDraft, 'at'>): Promise<void>
   /** Entries of the ledger, with everything that was recorded before the call. */
   ledgerEntries(query: LedgerQuery): Promise<LedgerEntry[]>
-  /** The last entry, or the last one about a subject. */
+  /** The last entry, or the last entry about a subject. */
   lastLedgerEntry(subject?: string): Promise<LedgerEntry | undefined>
   /** The public keys with which seals and entries are verified. */
   sealKeys(): Promise<SealKey[]>
@@ -71,7 +71,7 @@ export function createLedger({ store, sealer, clock, isShared, problem }: Ledger
     )
   }
 
-  /** Waits until everything that is queued now is chained, by this process or by another one. */
+  /** Waits until everything that is queued now is chained, by this process or by another process. */
   async function settle(): Promise<void> {
     for (let tries = 0; tries < 20; tries++) {
       if (await run()) return

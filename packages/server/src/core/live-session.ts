@@ -157,7 +157,7 @@ export class LiveSession {
   }
 
   /**
-   * Called when the host stops: parks turns that wait for a person, ends running ones, and keeps prompts that the
+   * Called when the host stops: parks a turn that waits for a person, ends a running turn, and keeps prompts that the
    * agent has not received.
    */
   async stop(): Promise<void> {
@@ -235,8 +235,8 @@ export class LiveSession {
 
 /**
  * True if the answer stores a rule that refuses calls of other sessions. Such an answer is confirmed only when the
- * processes that may run those sessions apply the rule. A rule that allows calls may reach them later: until then a
- * person is asked. A rule for this session is read by every process that claims the session.
+ * processes that may run those sessions apply the rule. A rule that allows calls may reach those processes later: until
+ * then a person is asked. A rule for this session is read by every process that claims the session.
  */
 function refusesElsewhere(command: Command): boolean {
   if (command.type !== 'permission.decide' || command.decision !== 'deny') return false

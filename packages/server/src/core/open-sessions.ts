@@ -216,7 +216,7 @@ export class OpenSessions {
     }
   }
 
-  /** Drops every session at once, because this process no longer owns any. */
+  /** Drops every session at once, because this process no longer owns any session. */
   abandonAll(): void {
     for (const [sessionId, session] of [...this.#sessions]) {
       this.#terms.delete(sessionId)
@@ -259,7 +259,7 @@ export class OpenSessions {
       .catch((error) => problem({ error, doing: 'remove a temporary folder', sessionId }))
   }
 
-  /** Drops this session object, but not another one that was loaded under the same id. */
+  /** Drops this session object, but not another object that was loaded under the same id. */
   async forgetOnly(sessionId: string, session: LiveSession): Promise<void> {
     const open = this.#sessions.get(sessionId)
     const isSame = (await open?.catch(() => undefined)) === session

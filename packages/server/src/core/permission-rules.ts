@@ -91,8 +91,8 @@ function isReadOnly(subject: Subject): boolean {
 const strictest: readonly PermissionMode[] = ['read-only', 'plan', 'ask', 'accept-edits', 'bypass']
 
 /**
- * The mode that applies now. A wider mode applies only once the agent has confirmed it; a stricter one
- * applies as soon as it is requested.
+ * The mode that applies now. A wider mode applies only once the agent has confirmed it; a stricter mode applies as soon
+ * as it is requested.
  */
 export function modeInForce(state: SessionState): PermissionMode {
   const requested = state.requested.mode ?? 'ask'

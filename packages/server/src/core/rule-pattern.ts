@@ -22,7 +22,7 @@ export type Reach = {
   readonly protected?: boolean | undefined
 }
 
-/** The control characters of a shell: a `*` in a grant never matches one. */
+/** The characters that control a shell: a `*` in a grant never matches any of them. */
 const shellSyntax = /[;&|`$<>\n\r()]/
 
 /**

@@ -35,7 +35,7 @@ export function isSealed(events: readonly SessionEvent[]): boolean {
   })
 }
 
-/** The salt of an event, if it has content. The first event always has one: it shows that the log has seals. */
+/** The salt of an event, if it has content. The first event always has a salt: it shows that the log has seals. */
 export function saltOf(event: { readonly type: EventType }, sealer: Sealer | undefined): string | undefined {
   const isSalted = hasContent(event) || event.type === 'session.created'
   return isSalted ? sealer?.salt() : undefined

@@ -46,7 +46,7 @@ export type IndexQuery = {
   readonly kinds?: readonly SearchKind[]
   readonly agent?: string
   readonly session?: string
-  /** Sessions whose folder is this one or below it. */
+  /** Only sessions whose folder is this folder or a folder below it. */
   readonly folder?: string
   readonly limit: number
   readonly cursor?: string

@@ -257,8 +257,8 @@ export class SessionAgent implements SlotHolder {
   }
 
   /**
-   * Sends a message after all earlier ones; stops waiting when the agent has ended. If the message is no longer wanted
-   * by then, it is not sent.
+   * Sends a message after all earlier messages; stops waiting when the agent has ended. If the message is no longer
+   * wanted by then, it is not sent.
    */
   #send(link: AgentLink, message: AgentMessage, isWanted = () => true): ReturnType<AgentConnection['send']> {
     const sent = this.#outbound.then(() =>

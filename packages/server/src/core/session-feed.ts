@@ -111,7 +111,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   }
 
   /**
-   * Recorded events after the cursor. Recent ones come from memory, so that a reader of a busy session can catch up.
+   * Recorded events after the cursor. Recent events come from memory, so that a reader of a busy session can catch up.
    */
   async function eventsAfter(cursor: number): Promise<FeedBatch> {
     const first = recent[0]

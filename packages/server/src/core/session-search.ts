@@ -1,7 +1,7 @@
 import type { SearchKind, SearchPage } from '@parley/protocol'
 
 export type SearchQuery = {
-  /** The words to find; the last one may be incomplete. */
+  /** The words to find; the last word may be incomplete. */
   readonly q: string
   readonly in?: readonly SearchKind[]
   readonly agent?: string

@@ -148,7 +148,7 @@ const conditions: fc.Arbitrary<Conditions> = fc.record({
 
 const timesFaster = 20
 
-/** The clock of a host. Its timers end sooner than configured, and it counts those that are pending. */
+/** The clock of a host. Its timers end sooner than configured, and it counts the pending timers. */
 class QuickClock implements Clock {
   readonly now = systemClock.now
   readonly soon = systemClock.soon

@@ -39,8 +39,8 @@ export function shownText(json: string): string {
 }
 
 /**
- * Replaces the servers that a client sends with the real ones. A server that is sent back as it was shown stands for
- * the current one. A hidden value in any other server is refused: the placeholder would be used as a value, or the
+ * Replaces the servers that a client sends with the real servers. A server that is sent back as it was shown stands for
+ * the current server. A hidden value in any other server is refused: the placeholder would be used as a value, or the
  * real value would be sent to an address that the client chose.
  */
 export function resolvedServers(given: McpServers, current: McpServers = {}): McpServers {

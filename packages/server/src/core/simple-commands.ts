@@ -19,8 +19,8 @@ type Search = { readonly found: Set<string>; left: number; isTooDeep: boolean }
 
 const maxDepth = 8
 /**
- * After a program that runs another one, each word may start a command. A command that starts within this many
- * words is recorded in full; one that starts later is recorded only in part.
+ * After a program that runs another program, each word may start a command. A command that starts within this many
+ * words is recorded in full; a command that starts later is recorded only in part.
  */
 const nearWords = 20
 const partLength = 300

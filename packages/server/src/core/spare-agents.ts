@@ -20,7 +20,7 @@ export type SpareAgents = {
    */
   connect(adapter: AgentAdapter, input: ConnectInput): Promise<AgentConnection | undefined>
   /**
-   * Called when a session of this kind was started: keeps a spare for the next one. The spare is started after a
+   * Called when a session of this kind was started: keeps a spare for the next session. The spare is started after a
    * delay, so that it does not slow down the session.
    */
   expectAnother(adapter: AgentAdapter, like: Expected): void
@@ -222,8 +222,8 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
 }
 
 /**
- * Whether a spare can serve the session. It cannot resume a conversation or use MCP servers of a session,
- * because an agent gets these at its start.
+ * Whether a spare can serve the session. A spare cannot resume a conversation or use MCP servers of a session, because
+ * an agent gets both at its start.
  */
 function fits(
   adapter: AgentAdapter,

@@ -39,7 +39,7 @@ const noCommit = () => undefined
 /**
  * Puts the drafts of tool calls in order: a result waits for its call, and a call and its result are recorded once. A
  * second call becomes an update; drafts after the end are recorded as unrecognised messages. If too many drafts wait,
- * or they are too large, those that have waited longest are recorded in the same way.
+ * or they are too large, the drafts that have waited longest are recorded in the same way.
  */
 export function inOrder(order: ToolOrder, draft: CallDraft): Step {
   const id = draft.toolCallId

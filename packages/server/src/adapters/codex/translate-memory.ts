@@ -120,8 +120,8 @@ function seconds(time: number | null | undefined): number {
 
 /**
  * The id of a prompt: our own id if Parley sent it. A message without an id, such as the reason for a refusal that
- * Parley sends, gets the id of the first message of its turn. The last resort is the turn id, since item ids differ
- * from read to read.
+ * Parley sends, gets the id of the first message of its turn. The last resort is the turn id with the index of the
+ * message, since item ids differ from read to read.
  */
 export function promptIdIn({ id, items }: StoredTurn, index: number): string {
   const clientId = (item: StoredItem | undefined) =>

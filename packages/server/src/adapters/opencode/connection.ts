@@ -162,7 +162,7 @@ class OpenCodeConnection implements AgentConnection {
     if (type === 'prompt' && prompt.delivery === 'steer')
       return this.#state.turn ? this.#steer(prompt) : 'pending'
     // OpenCode applies a refusal to all requests that wait in the session, so old requests must be refused before a new
-    // one can wait.
+    // request can wait.
     const cleared = this.#requests.clear()
     const round = this.#watch.begin()
     this.#state = withTurn(this.#state, Date.now())

@@ -77,8 +77,8 @@ function conversationOf({ id, directory, title, time }: GlobalSession): AgentCon
 }
 
 /**
- * True if the session is not empty. A session that was created but never prompted is empty. Its messages are requested
- * only if it has no usage.
+ * True if the session is not empty. A session that was created but never prompted is empty. The messages of a session
+ * are requested only if it has no usage.
  */
 async function isBegun(
   client: OpencodeClient,

@@ -115,10 +115,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     return join(this.home, 'lies')
   }
 
-  /**
-   * Returns the path of a program, to be used as `executable`, that runs the real one behind the faulty
-   * proxy.
-   */
+  /** Returns the path of a program, to be used as `executable`, that runs OpenCode behind the faulty proxy. */
   faulty(fault: 'version' | 'rules' | 'late' | 'steer'): string {
     const proxy = join(import.meta.dirname, 'faulty-proxy-under-test.ts')
     const node = `exec ${process.execPath} --conditions=source`

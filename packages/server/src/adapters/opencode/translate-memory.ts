@@ -209,8 +209,8 @@ function partsOf(part: Part, cwd: string): PromptPart[] {
 }
 
 /**
- * The prompt that a person gave to a subagent: a command that starts one, or a subagent that was addressed by
- * name.
+ * The prompt that a person gave to a subagent: a command that starts a subagent, or a text for a subagent that is
+ * addressed by name.
  */
 function subtask(part: Extract<Part, { type: 'subtask' }>): PromptPart {
   if (part.command !== undefined) return { type: 'command', name: part.command, arguments: part.prompt }

@@ -50,8 +50,8 @@ export type Turn = {
   /** Whether the agent has started the turn. Before that, an idle status belongs to other work. */
   readonly begun: boolean
   /**
-   * Steered prompts that OpenCode has not reported yet (`sent`), and reported ones that no step of the model has seen
-   * yet (`unseen`).
+   * Steered prompts that OpenCode has not reported yet (`sent`), and reported prompts that no step of the model has
+   * seen yet (`unseen`).
    */
   readonly sent: readonly string[]
   readonly unseen: readonly string[]

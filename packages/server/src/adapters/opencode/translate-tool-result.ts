@@ -67,8 +67,8 @@ function contentOf(
 }
 
 /**
- * The content of a call that wrote a file: a new file as its whole text, an existing one as the change that
- * was requested.
+ * The content of a call that wrote a file: a new file as its whole text, an existing file as the change that was
+ * requested.
  */
 function written(
   input: Readonly<Record<string, unknown>>,

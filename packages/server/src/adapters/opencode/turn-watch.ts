@@ -72,7 +72,7 @@ export class TurnWatch {
     this.#later(() => void give(failToBegin(state())))
   }
 
-  /** Recovers missed events. `certain`: if the open turn has not started yet, it never will. */
+  /** Recovers missed events. `certain`: an open turn that has not started yet will not start. */
   async catchUp(certain = false): Promise<void> {
     const { isOver, problem } = this.#context
     const round = this.#round

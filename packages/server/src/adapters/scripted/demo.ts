@@ -33,7 +33,7 @@ export function demoScript(text: string): Script {
   return scene?.script ?? [{ type: 'text', text: `You said: ${text}\n\n${help()}`, pieces: 12 }]
 }
 
-/** Matches at the start of a word, so that "plans" matches "plan" and "explanation" does not. */
+/** Matches at the start of a word, so that `plan` occurs in "plans" but not in "explanation". */
 function mentions(text: string, word: string): boolean {
   return new RegExp(`\\b${word}`).test(text)
 }

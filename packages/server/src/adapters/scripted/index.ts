@@ -32,7 +32,8 @@ export type ScriptedAdapterOptions = {
   /** The gates for steps of type `wait`. */
   readonly gates?: Gates
   /**
-   * The gate at which a steered prompt waits until the agent accepts it. Without one, the agent accepts it at once.
+   * The gate at which a steered prompt waits until the agent accepts it. Without a gate, the agent accepts the prompt
+   * at once.
    */
   readonly steerGate?: (words: string) => string | undefined
   readonly sleep?: Sleep

@@ -25,7 +25,7 @@ export function isBackedUp(name: string): boolean {
   return name === databaseName || backedUpFiles.some((file) => file.name === name)
 }
 
-/** The first file of an archive. It lists the others, in their order. */
+/** The first file of an archive. It lists the other files, in their order. */
 export const Manifest = z.object({
   format: z.literal(1),
   /** The version of Parley that made the backup. */

@@ -13,7 +13,7 @@ import { backedUpFiles, databaseName, type Manifest } from './contents.ts'
 export type Restored = {
   readonly manifest: Manifest
   readonly sessions: number
-  /** The files of the backup that were not restored, because the data folder has newer ones. */
+  /** The files of the backup that were not restored, because the current files of the data folder are kept. */
   readonly kept: readonly string[]
   /** The path to which a damaged database was moved before it was replaced. */
   readonly damaged?: string

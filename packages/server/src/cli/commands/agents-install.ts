@@ -19,7 +19,7 @@ export type InstallOptions = Flags & {
   readonly into?: string
   readonly latest?: boolean
   readonly version?: string
-  /** Installs the agent's program even if Parley could use another one that is on this machine. */
+  /** Installs the agent's program even if Parley could use another program that is on this machine. */
   readonly withProgram?: boolean
   /** If true, waits until another installation of the same agent has ended. */
   readonly wait?: boolean

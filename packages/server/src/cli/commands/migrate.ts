@@ -22,7 +22,7 @@ import { placeOfMachine } from '../place.ts'
 import { startProgress } from '../terminal/progress.ts'
 
 export type MigrateOptions = Omit<Flags, 'databaseUrl'> & {
-  /** A URL, or true for the configured one. */
+  /** A URL, or true for the configured URL. */
   readonly to?: string | true
   readonly from?: string | true
   readonly check?: boolean

@@ -12,7 +12,7 @@ export type TokenOptions = Flags & {
   readonly json?: boolean
 }
 
-/** Prints the token, creates a new one, or asks the running server for a sign-in link. */
+/** Prints the token, creates a new token, or asks the running server for a sign-in link. */
 export async function token(options: TokenOptions, context: Context): Promise<number> {
   const { output } = context
   const configuration = (options.rotate ? configurationOf : existingConfigurationOf)(context, options)

@@ -67,7 +67,7 @@ function headFindings({ sessionId, events }: VerifiedLog, head: Head | undefined
 
 type Compared = {
   readonly findings: readonly Finding[]
-  /** The seals after the last one that the ledger has. Undefined if no ledger was given. */
+  /** The seals that follow the last seal in the ledger. Undefined if no ledger was given. */
   readonly missingInLedger?: readonly number[]
 }
 

@@ -161,7 +161,7 @@ export class EditorSessions {
     await this.#options.access.remove(sessionId)
   }
 
-  /** Called when the editor has disconnected: closes all its sessions and deletes the unused ones. */
+  /** Called when the editor has disconnected: closes all its sessions and deletes the unused sessions. */
   async leave(): Promise<void> {
     const { problem = () => undefined } = this.#options
     for (const session of [...this.#open.values()]) this.#forget(session)

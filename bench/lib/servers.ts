@@ -69,7 +69,7 @@ let prompts = 0
 export function promptCommand(prompt: Task | readonly object[]) {
   return {
     commandId: `bench-${process.pid}-${++prompts}`,
-    type: 'prompt.submit',
+    type: 'prompt.submit' as const,
     text: JSON.stringify(prompt),
   }
 }

@@ -60,7 +60,7 @@ describe('prompts that were queued long before their turns', () => {
 
 describe('the palette', () => {
   const options = (page: Page) => page.getByRole('dialog').getByRole('option')
-  const field = (page: Page) => page.getByPlaceholder('Search sessions and commands')
+  const field = (page: Page) => page.getByPlaceholder('Search sessions, messages and commands')
 
   it('finds each of 210 sessions by title, folder and agent, and cancels outdated searches', async () => {
     const titles = Array.from({ length: 210 }, (_, at) => `Errand number ${String(at + 1).padStart(3, '0')}`)

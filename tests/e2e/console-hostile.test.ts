@@ -153,9 +153,9 @@ async function stillWorks(page: Page): Promise<void> {
   await prompt(page).pressSequentially('still here')
   await eventually(() => prompt(page).inputValue()).toBe('still here')
   await page.keyboard.press('Control+k')
-  await page.getByPlaceholder('Search sessions and commands').waitFor()
+  await page.getByPlaceholder('Search sessions, messages and commands').waitFor()
   await page.keyboard.press('Escape')
-  await page.getByPlaceholder('Search sessions and commands').waitFor({ state: 'detached' })
+  await page.getByPlaceholder('Search sessions, messages and commands').waitFor({ state: 'detached' })
 }
 
 /** The number of elements on the page, which is limited however large the content is. */

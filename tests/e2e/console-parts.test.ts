@@ -18,7 +18,7 @@ describe('parts of the page', () => {
       .getByText(/does not answer/)
       .waitFor()
     await page.keyboard.press('Control+k')
-    await page.getByPlaceholder('Search sessions and commands').waitFor()
+    await page.getByPlaceholder('Search sessions, messages and commands').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByRole('heading', { name: 'Settings' }).waitFor()

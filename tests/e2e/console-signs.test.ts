@@ -245,7 +245,7 @@ it('a failed turn has a notification that says so', async () => {
 describe('the palette', () => {
   const open = async (page: Page) => {
     await page.keyboard.press('Control+k')
-    await page.getByPlaceholder('Search sessions and commands').waitFor()
+    await page.getByPlaceholder('Search sessions, messages and commands').waitFor()
   }
   const entries = (page: Page) => page.getByRole('dialog').getByRole('option')
 

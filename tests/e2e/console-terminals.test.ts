@@ -108,7 +108,7 @@ describe('keyboard input', () => {
     await page.getByRole('button', { name: 'Close panel' }).click()
     await prompt(page).focus()
     await page.keyboard.press('Control+k')
-    await page.getByPlaceholder('Search sessions and commands').waitFor()
+    await page.getByPlaceholder('Search sessions, messages and commands').waitFor()
     await page.keyboard.type('terminals')
     await page.keyboard.press('Enter')
     await inShell(page)

@@ -395,7 +395,7 @@ describe('the console is accessible', () => {
       await look(section)
     }
     await page.keyboard.press('Control+k')
-    await page.getByPlaceholder('Search sessions and commands').waitFor()
+    await page.getByPlaceholder('Search sessions, messages and commands').waitFor()
     await look('palette')
     await page.goto(server.url)
     await page

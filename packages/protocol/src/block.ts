@@ -21,6 +21,7 @@ export const Block = taggedUnion('type', [
     outside: Outside.optional(),
     actor: Actor.optional().meta({ description: 'The person who submitted the prompt' }),
     status: z.enum(['sent', 'queued', 'withdrawn']),
+    submittedSeq: z.int().optional().meta({ description: 'The event with the prompt, if it is not `seq`' }),
   }),
   z.object({
     ...base,
@@ -47,6 +48,7 @@ export const Block = taggedUnion('type', [
     status: z.enum(['running', 'completed', 'failed', 'denied', 'cancelled']),
     content: z.array(ToolContent),
     endedAt: z.number().optional(),
+    endedSeq: z.int().optional().meta({ description: 'The event with the result' }),
     inferred: z.boolean().optional(),
     ...parent,
   }),
@@ -56,6 +58,7 @@ export const Block = taggedUnion('type', [
     request: PermissionRequest,
     resolution: PermissionResolution.optional(),
     resolvedAt: z.number().optional(),
+    resolvedSeq: z.int().optional().meta({ description: 'The event with the answer' }),
     resolvedBy: Actor.optional().meta({ description: 'The person who answered the request' }),
   }),
   z.object({
@@ -64,6 +67,7 @@ export const Block = taggedUnion('type', [
     request: QuestionRequest,
     resolution: QuestionResolution.optional(),
     resolvedAt: z.number().optional(),
+    resolvedSeq: z.int().optional().meta({ description: 'The event with the answer' }),
     resolvedBy: Actor.optional().meta({ description: 'The person who answered the request' }),
   }),
   z.object({ ...base, type: z.literal('turn-end'), end: TurnEnd }),
@@ -80,6 +84,14 @@ export const Block = taggedUnion('type', [
 ])
 export type Block = z.infer<typeof Block>
 export type BlockOf<Type extends Block['type']> = Extract<Block, { type: Type }>
+
+/** Whether a block shows the text of an event: of the one that started it, or of the one that completed it. */
+export function showsEvent(block: Block, seq: number): boolean {
+  if (block.seq === seq) return true
+  if (block.type === 'prompt') return block.submittedSeq === seq
+  if (block.type === 'tool-call') return block.endedSeq === seq
+  return (block.type === 'permission' || block.type === 'question') && block.resolvedSeq === seq
+}
 
 /** A block that is still being written, with the text of its deltas so far. `gap` means that a piece is missing. */
 export const OpenBlock = taggedUnion('type', [

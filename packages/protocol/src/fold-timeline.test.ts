@@ -4,7 +4,7 @@ import { deepFreeze } from '../testing/deep-freeze.ts'
 import { randomLog } from '../testing/random-log.ts'
 import { blankView, logOf, numbered, sample, samples } from '../testing/sample-events.ts'
 import type { Actor } from './actor.ts'
-import { Block } from './block.ts'
+import { Block, showsEvent } from './block.ts'
 import { type EventDraft, type EventType, isKnown } from './event.ts'
 import { applyToTimeline, touchesTimeline } from './fold-timeline.ts'
 import { applyEvents } from './session-view.ts'
@@ -339,5 +339,33 @@ describe('any timeline', () => {
         expect(timeline.map((block) => Block.parse(block))).toEqual(timeline)
       }),
     )
+  })
+})
+
+describe('an event is shown', () => {
+  const shownBy = (seq: number, ...drafts: EventDraft[]) =>
+    timelineOf(...drafts)
+      .filter((block) => showsEvent(block, seq))
+      .map(({ id }) => id)
+
+  it('by the block that it started', () => {
+    expect(shownBy(2, submitted, sample('text.written'))).toEqual(['blk_1'])
+  })
+
+  it('by the call that it ended', () => {
+    const ended = sample('tool-call.ended')
+    expect(shownBy(3, called, sample('text.written'), ended)).toEqual([ended.toolCallId])
+  })
+
+  it('by the question that it answered', () => {
+    const asked = sample('question.asked')
+    expect(shownBy(2, asked, sample('question.resolved'))).toEqual([asked.requestId])
+  })
+
+  it('by a steered prompt, also after the agent took it up', () => {
+    const steered = { ...submitted, delivery: 'steer' as const, turnId: 'trn_1' }
+    const taken = { ...sample('prompt.taken'), promptId: submitted.promptId }
+    expect(shownBy(1, steered, sample('text.written'), taken)).toEqual(['prm_1'])
+    expect(shownBy(3, steered, sample('text.written'), taken)).toEqual(['prm_1'])
   })
 })

@@ -98,12 +98,13 @@ const blockFolds: Folds = {
       ...block,
       ...defined({ title, kind, input, locations, content }),
     })),
-  'tool-call.ended': (blocks, { toolCallId, outcome, content, at }) =>
+  'tool-call.ended': (blocks, { toolCallId, outcome, content, at, seq }) =>
     replace(blocks, toolCallId, 'tool-call', (block) => ({
       ...block,
       status: outcome,
       content,
       endedAt: at,
+      endedSeq: seq,
     })),
 }
 
@@ -126,7 +127,11 @@ const requestFolds: Folds = {
   },
 }
 
-const settled = ({ at, actor }: SessionEvent) => ({ resolvedAt: at, ...defined({ resolvedBy: actor }) })
+const settled = ({ at, actor, seq }: SessionEvent) => ({
+  resolvedAt: at,
+  resolvedSeq: seq,
+  ...defined({ resolvedBy: actor }),
+})
 
 const noticeFolds: Folds = {
   'agent.noticed': (blocks, event) => notice(blocks, event, event.level, event.code, event.text),
@@ -170,7 +175,8 @@ function takenUp(blocks: Block[], event: EventOf<'prompt.taken'>): void {
   if (block?.type !== 'prompt') return
   blocks.splice(index, 1)
   const { seq, turnId = block.turnId } = event
-  blocks.push({ ...block, seq, status: 'sent', ...(turnId && { turnId }) })
+  const submittedSeq = block.submittedSeq ?? block.seq
+  blocks.push({ ...block, seq, submittedSeq, status: 'sent', ...(turnId && { turnId }) })
 }
 
 /**

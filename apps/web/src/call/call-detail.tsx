@@ -30,10 +30,13 @@ function CallDetail({ call, diffs, live, folder }: Props) {
       {call.status === 'failed' && call.content.length > 0 && (
         <p className="text-xs font-medium text-bad">Error</p>
       )}
-      {call.content.map((part, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts are identified by their index
-        <ContentView key={index} part={part} folder={folder} call={call} />
-      ))}
+      {/* The search looks for a word of the result here. */}
+      <div data-result className="contents">
+        {call.content.map((part, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: parts are identified by their index
+          <ContentView key={index} part={part} folder={folder} call={call} />
+        ))}
+      </div>
       {call.status !== 'running' && call.content.length === 0 && (
         <p className="text-xs text-faint">No output</p>
       )}

@@ -13,7 +13,7 @@ import {
   Sun,
   UnfoldVertical,
 } from 'lucide-react'
-import { type KeyboardEvent, type ReactNode, useState } from 'react'
+import { type KeyboardEvent, useState } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { folderName, visible } from '../base/format.logic.ts'
 import { matchOf } from '../base/match.logic.ts'
@@ -25,18 +25,26 @@ import { IconButton, Key } from '../parts/button.tsx'
 import { Dialog, pageDialog } from '../parts/dialog.tsx'
 import { useAllSessions } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
+import { type TextFilter, type TextSearch, useTextSearch } from '../session-data/text-search.ts'
+import { searchNote } from '../sessions/search-note.logic.ts'
 import { StatusMark } from '../sessions/status-mark.tsx'
+import { Entry, groupLook } from './entry.tsx'
+import { FoundHits, isHit } from './found-hits.tsx'
+import { isWithin, SearchFilters } from './search-filters.tsx'
 import { type PaletteCommand, sessionCommands } from './session-commands.tsx'
 import { type SessionSearch, useSessionSearch } from './session-search.ts'
 
 /** The number of sessions shown before anything is typed. */
 const maxInitial = 5
+const leastMatch = 0.001
 
 /** The command palette: sessions and actions, including those of the open session. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const [query, setQuery] = useState('')
   const [inside, setInside] = useState<PaletteCommand>()
-  const search = useSessionSearch(inside ? '' : query.trim())
+  const [filter, setFilter] = useState<TextFilter>({})
+  const search = useSessionSearch(inside ? '' : query.trim(), filter)
+  const text = useTextSearch(inside ? '' : query, filter)
   const enter = (command: PaletteCommand | undefined) => {
     setInside(command)
     setQuery('')
@@ -60,7 +68,10 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         label="Command palette"
         loop
         onKeyDown={onKeyDown}
-        filter={(value, typed, keywords = []) => matchOf(keywords.join(' ') || value, typed)}
+        // The server has matched the messages; they come after everything that matches by its name.
+        filter={(value, typed, keywords = []) =>
+          isHit(value) ? leastMatch : matchOf(keywords.join(' ') || value, typed)
+        }
       >
         <div className="flex items-center border-b border-line">
           {inside && (
@@ -78,29 +89,35 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             autoFocus
             value={query}
             onValueChange={setQuery}
-            placeholder={inside ? 'Choose one of these' : 'Search sessions and commands'}
+            placeholder={inside ? 'Choose one of these' : 'Search sessions, messages and commands'}
             className={`min-w-0 flex-1 bg-transparent py-3 pr-4 text-base outline-none ${inside ? 'pl-1' : 'pl-4'}`}
           />
         </div>
+        {!inside && query.trim() !== '' && <SearchFilters filter={filter} onChange={setFilter} />}
         <Command.List className="max-h-[60dvh] overflow-y-auto p-1.5">
           <Command.Empty className="px-3 py-6 text-center text-sm text-soft">
-            {search.searching ? 'Searching…' : 'No results'}
+            {search.searching || text.searching ? 'Searching…' : 'No results'}
           </Command.Empty>
           {inside?.entries ? (
             <CommandGroup heading={inside.label} commands={inside.entries} onChoose={choose} />
           ) : (
-            <Results typed={query.trim() !== ''} search={search} onChoose={choose} />
+            <>
+              <Results typed={query.trim() !== ''} search={search} filter={filter} onChoose={choose} />
+              <FoundHits hits={text.hits} onChoose={choose} />
+            </>
           )}
         </Command.List>
-        <SearchNote search={search} />
+        <SearchNote search={search} text={text} />
       </Command>
     </Dialog>
   )
 }
 
 /** A note below the results, if more sessions match or the search failed. */
-function SearchNote({ search: { problem, hasMore } }: { search: SessionSearch }) {
-  const note = problem ?? (hasMore ? 'More sessions match. Type more to narrow the search.' : undefined)
+function SearchNote({ search, text }: { search: SessionSearch; text: TextSearch }) {
+  const problem = search.problem ?? text.problem
+  const more = search.hasMore ? 'More sessions match. Type more to narrow the search.' : undefined
+  const note = problem ?? more ?? searchNote(text)
   if (note === undefined) return null
   return (
     <p
@@ -112,14 +129,20 @@ function SearchNote({ search: { problem, hasMore } }: { search: SessionSearch })
   )
 }
 
-type ResultsProps = { typed: boolean; search: SessionSearch; onChoose: (command: PaletteCommand) => void }
+type ResultsProps = {
+  typed: boolean
+  search: SessionSearch
+  filter: TextFilter
+  onChoose: (command: PaletteCommand) => void
+}
 
-function Results({ typed, search, onChoose }: ResultsProps) {
+function Results({ typed, search, filter, onChoose }: ResultsProps) {
   // Loaded sessions match at once; the server adds all others.
   const known = useAllSessions().sessions
   const here = useCurrentSession(known)
   const byId = new Map([...known, ...search.sessions].map((session) => [session.id, session]))
-  const others = (typed ? [...byId.values()] : known).filter(({ id }) => id !== here?.id)
+  const all = typed ? [...byId.values()].filter((session) => isWithin(session, filter)) : known
+  const others = all.filter(({ id }) => id !== here?.id)
   const listed = typed ? others : others.slice(0, maxInitial)
   return (
     <>
@@ -246,31 +269,5 @@ function SessionEntry({ session, onChoose }: SessionEntryProps) {
         {agentName} · {folderName(cwd)}
       </span>
     </Entry>
-  )
-}
-
-const groupLook =
-  '[&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-2xs [&_[cmdk-group-heading]]:font-semibold [&_[cmdk-group-heading]]:tracking-wide [&_[cmdk-group-heading]]:text-faint [&_[cmdk-group-heading]]:uppercase'
-
-type EntryProps = {
-  icon: ReactNode
-  value: string
-  /** The names to match; by default `value`. */
-  keywords?: string[]
-  onSelect: () => void
-  children: ReactNode
-}
-
-function Entry({ icon, value, keywords, onSelect, children }: EntryProps) {
-  return (
-    <Command.Item
-      value={value}
-      {...(keywords && { keywords })}
-      onSelect={onSelect}
-      className="flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5 text-sm data-[selected=true]:bg-hover pointer-coarse:min-h-11"
-    >
-      <span className="flex w-4 shrink-0 justify-center text-soft [&>span]:pt-0">{icon}</span>
-      {children}
-    </Command.Item>
   )
 }

@@ -2,6 +2,7 @@ import type { SessionSummary } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { errorText } from '../base/error-text.logic.ts'
+import type { TextFilter } from '../session-data/text-search.ts'
 
 export type SessionSearch = {
   readonly sessions: readonly SessionSummary[]
@@ -17,7 +18,7 @@ const debounceMs = 120
 const limit = 40
 
 /** Searches all sessions, including archived ones, by title, folder and agent. A new query aborts the previous one. */
-export function useSessionSearch(query: string): SessionSearch {
+export function useSessionSearch(query: string, { agent }: TextFilter): SessionSearch {
   const [found, setFound] = useState(noResults)
   useEffect(() => {
     if (query === '') return setFound(noResults)
@@ -25,16 +26,21 @@ export function useSessionSearch(query: string): SessionSearch {
     const { signal } = controller
     setFound((before) => ({ ...before, searching: true }))
     const timer = setTimeout(() => {
-      client.call('listSessions', { query: { q: query, archived: 'all', limit }, signal }).then(
-        ({ sessions, cursor }) =>
-          signal.aborted || setFound({ sessions, searching: false, hasMore: cursor !== undefined }),
-        (thrown: unknown) => signal.aborted || setFound({ ...noResults, problem: errorText(thrown) }),
-      )
+      client
+        .call('listSessions', {
+          query: { q: query, archived: 'all', limit, ...(agent && { agent }) },
+          signal,
+        })
+        .then(
+          ({ sessions, cursor }) =>
+            signal.aborted || setFound({ sessions, searching: false, hasMore: cursor !== undefined }),
+          (thrown: unknown) => signal.aborted || setFound({ ...noResults, problem: errorText(thrown) }),
+        )
     }, debounceMs)
     return () => {
       clearTimeout(timer)
       controller.abort()
     }
-  }, [query])
+  }, [query, agent])
   return found
 }

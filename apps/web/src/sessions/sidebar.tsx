@@ -5,6 +5,7 @@ import { Archive, Inbox, Plus, Search, Settings } from 'lucide-react'
 import {
   type FocusEvent,
   type KeyboardEvent,
+  type ReactNode,
   useCallback,
   useDeferredValue,
   useLayoutEffect,
@@ -20,6 +21,7 @@ import type { Route } from '../base/route.logic.ts'
 import { useRoute } from '../base/route.ts'
 import { useMay } from '../base/self.ts'
 import { ConnectionNote } from '../parts/connection-note.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { Link } from '../parts/link.tsx'
 import { isUnread } from '../session-data/seen.logic.ts'
 import { useSeen } from '../session-data/seen.ts'
@@ -29,6 +31,8 @@ import { useDeleting } from './deleting.ts'
 import { neighbourOf } from './neighbour.logic.ts'
 import { SessionRow } from './session-row.tsx'
 import { WaitingCount } from './waiting-count.tsx'
+
+const foundPart = lazyPart(() => import('./found-messages.tsx'))
 
 export function Sidebar() {
   const [typed, setTyped] = useState('')
@@ -51,6 +55,7 @@ export function Sidebar() {
             type="search"
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
+            onKeyDown={toFirstRow}
             placeholder="Search sessions"
             aria-label="Search sessions"
             className="min-w-0 flex-1 bg-transparent py-1 text-sm text-ink outline-none pointer-coarse:py-2.5"
@@ -67,7 +72,9 @@ export function Sidebar() {
           <Archive size={15} />
         </button>
       </div>
-      <SessionRows list={list} emptyText={emptyText({ q, archived })} />
+      <SessionRows list={list} emptyText={emptyText({ q, archived })}>
+        {q !== '' && <Lazy part={foundPart}>{(FoundMessages) => <FoundMessages typed={typed} />}</Lazy>}
+      </SessionRows>
       <ConnectionNote />
     </nav>
   )
@@ -114,7 +121,7 @@ function SidebarHead() {
   )
 }
 
-type HeadLinkProps = { to: Route; current: boolean; icon: React.ReactNode; children: React.ReactNode }
+type HeadLinkProps = { to: Route; current: boolean; icon: ReactNode; children: ReactNode }
 
 function HeadLink({ to, current, icon, children }: HeadLinkProps) {
   return (
@@ -131,7 +138,9 @@ function HeadLink({ to, current, icon, children }: HeadLinkProps) {
 
 type Shown = SessionListSnapshot & { loadMore(): Promise<void> }
 
-function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
+type RowsProps = { list: Shown; emptyText: string; children: ReactNode }
+
+function SessionRows({ list, emptyText, children }: RowsProps) {
   const route = useRoute()
   const seen = useSeen()
   const deleting = useDeleting()
@@ -186,8 +195,21 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
           Show older sessions
         </button>
       )}
+      {children}
     </div>
   )
+}
+
+/** A session, or a message that a search found. */
+const rowSelector = '[data-session],[data-hit]'
+
+/** Down moves from the search field to the first row. */
+function toFirstRow(event: KeyboardEvent<HTMLElement>): void {
+  if (event.key !== 'ArrowDown') return
+  const row = event.currentTarget.closest('nav')?.querySelector(rowSelector)
+  if (!row) return
+  event.preventDefault()
+  row.querySelector('a')?.focus()
 }
 
 /** Tab reaches one session. Up and Down move between sessions, Right moves to a session's menu, Left back. */
@@ -198,10 +220,10 @@ function useRovingTabStop(shown: readonly SessionSummary[], here: string | undef
     setLast(target.closest<HTMLElement>('[data-session]')?.dataset.session)
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const target = event.target as HTMLElement
-    const row = target.closest('[data-session]')
+    const row = target.closest(rowSelector)
     if (!row || isEditable(target) || target.closest('[role=menu]')) return
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const rows = [...event.currentTarget.querySelectorAll('[data-session]')]
+    const rows = [...event.currentTarget.querySelectorAll(rowSelector)]
     const now = rows.indexOf(row)
     const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: rows.length - 1 }[event.key]
     const found =

@@ -37,13 +37,13 @@ export function useSeek(
   wanted: string,
   { showRow, scroller }: { showRow: (key: string) => void; scroller: RefObject<HTMLElement | null> },
 ): void {
-  const [key, nth] = [hit?.key, hit?.nth]
+  const [key, nth, inResult = false] = [hit?.key, hit?.nth, hit?.inResult]
   useEffect(() => {
     if (key === undefined || nth === undefined) return
     let frames = 0
     let settled = 0
     let frame = requestAnimationFrame(function seek() {
-      const range = rangeOf({ key, nth }, wanted)
+      const range = rangeOf({ key, nth, inResult }, wanted)
       if (!range) {
         if (!rowOf(key)) showRow(key)
         settled = 0
@@ -51,7 +51,7 @@ export function useSeek(
       if (settled < 5 && frames++ < maxFrames) frame = requestAnimationFrame(seek)
     })
     return () => cancelAnimationFrame(frame)
-  }, [key, nth, wanted, showRow, scroller])
+  }, [key, nth, inResult, wanted, showRow, scroller])
 }
 
 function rowOf(key: string): HTMLElement | null {
@@ -62,10 +62,11 @@ function rowOf(key: string): HTMLElement | null {
  * The range of a match on screen. Formatting may hide some matches of the text; the last visible one then
  * represents the hidden ones.
  */
-function rangeOf({ key, nth }: Hit, wanted: string): Range | undefined {
+function rangeOf({ key, nth, inResult }: Hit, wanted: string): Range | undefined {
   const row = rowOf(key)
   if (!row) return undefined
-  const ranges = rangesIn(row, wanted)
+  const result = inResult === true ? row.querySelector<HTMLElement>('[data-result]') : null
+  const ranges = rangesIn(result ?? row, wanted)
   return ranges[Math.min(nth, ranges.length - 1)]
 }
 

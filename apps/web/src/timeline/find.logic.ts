@@ -5,7 +5,12 @@ import type { Node, Segment } from './nodes.logic.ts'
 import { innerOf } from './rows.logic.ts'
 
 /** A match: the key of its node, and its index among the matches in that node. */
-export type Hit = { readonly key: string; readonly nth: number }
+export type Hit = {
+  readonly key: string
+  readonly nth: number
+  /** Only matches in the result of the call count. */
+  readonly inResult?: boolean
+}
 
 const maxPerNode = 200
 export const maxFound = 5000

@@ -2,7 +2,7 @@ import type { Block, BlockOf } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { turnTime } from '../base/format.logic.ts'
 import { type Node, segmentsOf } from './nodes.logic.ts'
-import { groupSummary, listRows, type Opened, pathTo, writingRows } from './rows.logic.ts'
+import { groupSummary, listRows, nodeOfEvent, type Opened, pathTo, writingRows } from './rows.logic.ts'
 
 const rowsOf = (segments: Parameters<typeof listRows>[0], opened: Opened) => listRows(segments, opened).rows
 
@@ -272,5 +272,20 @@ describe('the timeline in reading order', () => {
     expect(turnTime(5000, 900)).toBe('4.1 s')
     expect(turnTime(5000, 0)).toBe('5.0 s')
     expect(turnTime(5, 2000)).toBe('0 ms, 2.0 s waiting for you')
+  })
+})
+
+describe('the node of an event', () => {
+  it('is the one that shows its text, inside a group and for the request of a call', () => {
+    const calls = ['c1', 'c2', 'c3'].map((id, at) => call(id, 't1', { endedSeq: 900 + at }))
+    const request = { ...asked('r1', 'c2', 5), resolvedSeq: 950 } as Block
+    const segments = segmentsOf([prompt('p1', 't1'), ...calls, request, end('t1')], undefined)
+    const keyAt = (seq: number) => nodeOfEvent(segments, seq)?.key
+    expect(segments[0]?.nodes.map(({ type }) => type)).toContain('group')
+    expect(keyAt(calls[1]!.seq)).toBe('c2')
+    expect(keyAt(902)).toBe('c3')
+    expect(keyAt(request.seq)).toBe('c2')
+    expect(keyAt(950)).toBe('c2')
+    expect(keyAt(999)).toBeUndefined()
   })
 })

@@ -1,4 +1,4 @@
-import type { OpenBlock } from '@parley/protocol'
+import { type Block, type OpenBlock, showsEvent } from '@parley/protocol'
 import type { CallNode, GroupNode, Node, Segment } from './nodes.logic.ts'
 
 /** The rows of the list: nodes one below the other, each followed by its children if it is expanded. */
@@ -159,6 +159,28 @@ function pathIn(nodes: readonly Node[], key: string): readonly string[] | undefi
     if (node.key === key) return []
     const inner = pathIn(innerOf(node), key)
     if (inner) return [node.key, ...inner]
+  }
+  return undefined
+}
+
+/** The node that shows the text of an event. A request is shown by the node of its call. */
+export function nodeOfEvent(
+  segments: readonly Segment[],
+  seq: number,
+): Exclude<Node, { type: 'group' }> | undefined {
+  const shows = (block: Block | undefined) => block !== undefined && showsEvent(block, seq)
+  const find = (nodes: readonly Node[]): Exclude<Node, { type: 'group' }> | undefined => {
+    for (const node of nodes) {
+      if (node.type !== 'group' && shows(node.block)) return node
+      if (node.type === 'call' && shows(node.request)) return node
+      const inner = find(innerOf(node))
+      if (inner) return inner
+    }
+    return undefined
+  }
+  for (const { nodes } of segments) {
+    const found = find(nodes)
+    if (found) return found
   }
   return undefined
 }

@@ -2,22 +2,22 @@ import { useLoadOlder } from '@parley/client/react'
 import { ArrowDown } from 'lucide-react'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { preferences } from '../base/preferences.ts'
-import { useRoute } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
-import { toast, toastError } from '../parts/toasts.tsx'
+import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
-import type { Segment } from './nodes.logic.ts'
 import { type Reading, readTimeline } from './nodes.logic.ts'
 import { useOpenBlocks } from './open-blocks.ts'
 import type { Opened } from './rows.logic.ts'
-import { listRows, pathTo, type Row, type RowList, writingRows } from './rows.logic.ts'
+import { listRows, type Row, type RowList, writingRows } from './rows.logic.ts'
+import { useShowEvent } from './show-event.ts'
 import type { EndKeeper } from './stay-at-end.ts'
 import { TimelineRow } from './timeline-row.tsx'
 import { type TimelineVirtualizer, useList } from './use-list.ts'
 import { WorkingRow } from './working-row.tsx'
 
 const findPart = lazyPart(() => import('./find.tsx'))
+const wordPart = lazyPart(() => import('./found-word.tsx'))
 
 /** The rows of the open session, and the function that expands them. */
 function useRows() {
@@ -58,7 +58,8 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
   const { virtualizer, end, atEnd } = useList(rows, keyOf, scroller)
   useOlderPages(virtualizer, scroller)
   const showRow = useShowRow(rows, virtualizer, end)
-  const marked = useShowBlock({ rows, segments, toggle, showRow })
+  const shown = useShowEvent({ rows, segments, toggle, showRow })
+  const found = shown?.found
   return (
     <div className="relative min-h-0 flex-1">
       {findOpen && (
@@ -70,6 +71,19 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
               showRow={showRow}
               scroller={scroller}
               onClose={onFindClose}
+            />
+          )}
+        </Lazy>
+      )}
+      {found && !findOpen && (
+        <Lazy part={wordPart}>
+          {(FoundWord) => (
+            <FoundWord
+              key={shown.visit}
+              found={found}
+              rowKey={shown.key}
+              showRow={showRow}
+              scroller={scroller}
             />
           )}
         </Lazy>
@@ -94,7 +108,7 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
             const row = rows[index]
             if (!row) return null
             const measure = virtualizer.measureElement
-            const place = { index, setSize, measure, marked: marked === key }
+            const place = { index, setSize, measure, marked: shown?.isMarked === true && shown.key === key }
             return <TimelineRow key={key} row={row} folder={folder} onToggle={toggle} {...place} />
           })}
           <article aria-label="Status" className="absolute inset-x-0 bottom-2 px-4 max-md:px-3">
@@ -177,57 +191,4 @@ function useOpened(): { opened: Opened; toggle: (key: string, open: boolean) => 
   }, [])
   const opened = useMemo(() => ({ by, all }), [by, all])
   return { opened, toggle }
-}
-
-type Input = {
-  rows: readonly Row[]
-  segments: readonly Segment[]
-  toggle: (key: string, open: boolean) => void
-  showRow: (key: string) => void
-}
-
-/**
- * Scrolls to the block that the address names, loading older pages if necessary. For a few seconds, returns the key of
- * the block, so that its row is marked.
- */
-function useShowBlock({ rows, segments, toggle, showRow }: Input): string | undefined {
-  const route = useRoute()
-  const seq = route.name === 'session' ? route.seq : undefined
-  const status = useSnapshot((snapshot) => snapshot.status)
-  const atStart = useSnapshot((snapshot) => snapshot.atStart)
-  const loadOlder = useLoadOlder(useSessionId())
-  const [marked, setMarked] = useState<string>()
-  const done = useRef<number>(undefined)
-
-  useEffect(() => {
-    if (seq === undefined || status !== 'live' || done.current === seq) return
-    const block = blockAt(segments, seq)
-    if (!block) {
-      if (!atStart && seq < firstSeq(segments)) void loadOlder().catch(toastError)
-      else {
-        done.current = seq
-        toast('The linked message is no longer in the conversation.')
-      }
-      return
-    }
-    for (const key of pathTo(segments, block.id) ?? []) toggle(key, true)
-    if (!rows.some((row) => row.key === block.id)) return
-    done.current = seq
-    showRow(block.id)
-    setMarked(block.id)
-    const timer = setTimeout(() => setMarked(undefined), 4000)
-    return () => clearTimeout(timer)
-  }, [seq, status, atStart, segments, rows, toggle, showRow, loadOlder])
-  return marked
-}
-
-function blockAt(segments: readonly Segment[], seq: number) {
-  for (const segment of segments) for (const block of segment.blocks) if (block.seq === seq) return block
-  return undefined
-}
-
-function firstSeq(segments: readonly Segment[]): number {
-  let first = Number.POSITIVE_INFINITY
-  for (const block of segments[0]?.blocks ?? []) first = Math.min(first, block.seq)
-  return first
 }

@@ -1,0 +1,49 @@
+import { hasCode, type SearchHit } from '@parley/protocol'
+import { useEffect, useState } from 'react'
+import { client } from '../base/client.ts'
+import { abortable } from '../base/effects.ts'
+import { errorText } from '../base/error-text.logic.ts'
+
+export type TextFilter = { readonly agent?: string; readonly folder?: string }
+
+export type TextSearch = {
+  readonly hits: readonly SearchHit[]
+  readonly searching: boolean
+  readonly hasMore: boolean
+  /** How many sessions are not searched completely yet. */
+  readonly pending: number
+  readonly problem?: string
+}
+
+const noResults: TextSearch = { hits: [], searching: false, hasMore: false, pending: 0 }
+/** Shorter than a pause in typing, but longer than the time between two keystrokes. */
+const debounceMs = 120
+/** One letter is the beginning of too many words. */
+const shortest = 2
+
+/** Searches the text of all sessions while a person types. A new query aborts the previous one. */
+export function useTextSearch(typed: string, { agent, folder }: TextFilter = {}, limit = 12): TextSearch {
+  const [found, setFound] = useState(noResults)
+  const query = typed.trim().length < shortest ? '' : typed.trimStart()
+  useEffect(() => {
+    if (query === '') return setFound(noResults)
+    return abortable((signal) => {
+      setFound((before) => ({ ...before, searching: true }))
+      const timer = setTimeout(() => {
+        const asked = { q: query, limit, ...(agent && { agent }), ...(folder && { folder }) }
+        client.call('search', { query: asked, signal }).then(
+          ({ hits, cursor, pending = 0 }) =>
+            signal.aborted || setFound({ hits, pending, searching: false, hasMore: cursor !== undefined }),
+          (thrown: unknown) => signal.aborted || setFound(failed(thrown)),
+        )
+      }, debounceMs)
+      signal.addEventListener('abort', () => clearTimeout(timer))
+    })
+  }, [query, agent, folder, limit])
+  return found
+}
+
+/** A server inside another program may have no search. */
+function failed(thrown: unknown): TextSearch {
+  return hasCode(thrown, 'not_supported') ? noResults : { ...noResults, problem: errorText(thrown) }
+}

@@ -17,7 +17,7 @@ type Package = {
   readonly folder: string
   /** The source file of each import specifier that `exports` allows. */
   readonly entryPoints: ReadonlyMap<string, string>
-  /** Packages that are installed with it as dependencies, or beside it as peers. */
+  /** Packages that are installed with this package as dependencies, or beside it as peers. */
   readonly dependencies: ReadonlySet<string>
 }
 

@@ -32,7 +32,7 @@ async function begin(agent: RealAgentName): Promise<BenchSession & { folder: str
   return Object.assign(await BenchSession.follow(() => host, id), { folder })
 }
 
-/** The events without those that differ between agents: connections, usage and notices. */
+/** The events without the types that differ between agents: connections, usage and notices. */
 function shapeOf(events: readonly SessionEvent[]): string[] {
   return events.flatMap((event) => {
     switch (event.type) {

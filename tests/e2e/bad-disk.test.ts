@@ -113,7 +113,7 @@ function submit(client: Client, session: string, sent: Sent) {
   return client.call('command', { params: { id: session }, body })
 }
 
-/** Sends prompts one after the other until one is refused. */
+/** Sends prompts one after the other until a prompt is refused. */
 async function fill(client: Client, session: string) {
   const accepted: (string | undefined)[] = []
   for (let count = 0; count < 1000; count++) {

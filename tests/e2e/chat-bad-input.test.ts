@@ -20,7 +20,7 @@ const newChat = () => ({ id: `bad-${++chats}`, cwd: claude.folder() })
 
 let shared: ReturnType<typeof newChat> | undefined
 
-/** One chat for all tests, so that Claude Code is started once. After a failed test, the next one gets a new chat. */
+/** One chat for all tests, so that Claude Code is started once. After a failed test, the next test gets a new chat. */
 function sharedChat(): ReturnType<typeof newChat> {
   onTestFailed(() => {
     shared = undefined

@@ -80,7 +80,7 @@ describe.each([
 ] as const)('a page of version %i with %s', (sdk, agent) => {
   const { command, ask } = words[agent]
 
-  // One chat for all tests, so that the agent is started once. After a failed test, the next one opens a new chat.
+  // One chat for all tests, so that the agent is started once. After a failed test, the next test opens a new chat.
   let chat: ChatTab | undefined
   let tab: ChatTab
   let file: string

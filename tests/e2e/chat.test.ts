@@ -45,7 +45,7 @@ const both = (...calls: ModelAnswer[]): ModelAnswer => ({
 })
 
 describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
-  // One chat for most tests, so that Claude Code is started once. After a failed test, the next one opens a new chat.
+  // One chat for most tests, so that Claude Code is started once. After a failed test, the next test opens a new chat.
   let chat: ReturnType<typeof newPage> | undefined
   let page: Page
   let cwd: string

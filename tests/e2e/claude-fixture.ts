@@ -38,7 +38,9 @@ export class ClaudeFixture implements AsyncDisposable {
     this.proxy = proxy
   }
 
-  /** Calls that match `script` are answered by it. For all others, the prompt contains the answers of the model. */
+  /**
+   * Calls that match `script` are answered by it. For all other calls, the prompt contains the answers of the model.
+   */
   static async start(
     options: { script?: (model: ModelServer) => void; env?: Record<string, string> } = {},
   ): Promise<ClaudeFixture> {
@@ -247,7 +249,7 @@ export class Log {
     return this.all('turn.ended').map(({ outcome }) => outcome)
   }
 
-  /** The texts of the last turn, without those of subagents. */
+  /** The texts of the last turn, without the texts of subagents. */
   get said(): string {
     return this.ofTurn('text.written')
       .filter(({ parentToolCallId }) => parentToolCallId === undefined)

@@ -518,7 +518,7 @@ describe('a small screen', () => {
     await card(page).waitFor()
     expect((await boxOf(timeline(page))).height).toBeGreaterThanOrEqual(100)
     await card(page).getByText('1 of 2').waitFor()
-    // The card has one scroll region, without another one inside it.
+    // The card has one scroll region, without another region inside it.
     const asked = card(page).locator('[data-asked]')
     expect(
       await asked.evaluate((element) => element.scrollHeight - element.clientHeight),

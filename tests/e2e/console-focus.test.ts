@@ -81,7 +81,7 @@ const typed = (page: Page, words: string) =>
     words,
   )
 
-/** Answers the requests that other tests left open. */
+/** Cancels the turns whose requests other tests left open. */
 async function settleAll(page: Page): Promise<void> {
   const waiting = await host().waiting()
   for (const id of new Set(waiting.map(({ session }) => session.id)))
@@ -262,7 +262,7 @@ describe('in the list of sessions the focus', () => {
     page
       .locator('[data-session]')
       .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-session') ?? ''))
-  /** Chooses a menu entry by keyboard. Returns the session below this one in the list. */
+  /** Chooses a menu entry by keyboard. Returns the session below this session in the list. */
   const choose = async (page: Page, id: string, entry: string) => {
     await rowOf(page, id).getByRole('link').focus()
     await page.keyboard.press('ArrowRight')

@@ -36,7 +36,7 @@ export async function openSession(page: Page, server: { readonly url: string }, 
   await conversation(page).waitFor()
 }
 
-/** The position of an element on screen. Fails if it has none. */
+/** The position of an element on screen. Fails if the element is not on screen. */
 export async function boxOf(element: Locator) {
   const box = await element.boundingBox()
   if (!box) throw new Error('The element is not on screen.')

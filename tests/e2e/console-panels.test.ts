@@ -19,7 +19,7 @@ import {
 /** Tests the panels beside a conversation: its changes and its events. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
-/** Creates a repository with a new name, because a retried test needs another one. */
+/** Creates a repository with a new name, because a retried test needs another repository. */
 const repository = (name: string) => server.repository(`${name}-${++made}`)
 let made = 0
 

@@ -4,7 +4,9 @@ import { seriousFindings } from './console-browser.ts'
 import { allowOnce, eventually, keptList, openSession, panel, say, shows } from './console-page.ts'
 import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
-/** Tests the parts of the page without the server: the parts that work, and the messages in place of the others. */
+/**
+ * Tests the parts of the page without the server: the parts that work, and the messages in place of the other parts.
+ */
 const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
 describe('parts of the page', () => {

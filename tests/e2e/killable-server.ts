@@ -11,7 +11,7 @@ export class KillableServer {
   readonly token = 'a-token-for-the-kill-test'
   /** The environment of Claude, with the address of its model; without it Claude is not signed in. */
   claudeEnvironment: Readonly<Record<string, string>> = {}
-  /** Variables of the server process in addition to those of the test. */
+  /** Variables of the server process in addition to the variables of the test. */
   environment: Readonly<Record<string, string>> = {}
   /** The server's log, for a failing test to show. */
   log = ''

@@ -36,7 +36,7 @@ const audit = `
 export class NodeProcess {
   readonly server = new KillableServer()
   readonly name: string
-  /** The connections of other nodes to this node, and those of this node to PostgreSQL. */
+  /** The connections of other nodes to this node, and the connections of this node to PostgreSQL. */
   readonly inbound: TcpProxy
   readonly database: TcpProxy
   #client: Client | undefined

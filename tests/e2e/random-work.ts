@@ -168,7 +168,7 @@ export class Work {
 
   /**
    * Checks that each prompt is in the log once and its turn has ended, that acknowledged decisions hold, and that
-   * allowed calls ran at most once and others did not run. Returns the number of turns by outcome.
+   * allowed calls ran at most once and other calls did not run. Returns the number of turns by outcome.
    */
   async check(watchers: readonly Watcher[], cwd: string): Promise<Record<string, number>> {
     const outcomes = new Map<string, number>()

@@ -34,8 +34,9 @@ function copy(): string {
 }
 
 /**
- * Agents with an adapter of their own. The adapter for ACP is part of the library, so it is not removed. Claude is the
- * last one, because many more files are checked again after its removal, and after its restoration, than for the others.
+ * Agents with an adapter of their own. The adapter for ACP is part of the library, so it is not removed. Claude is
+ * last, because many more files are checked again after its removal, and after its restoration, than for the other
+ * agents.
  */
 const removable = [
   ['codex', 'createCodexAdapter'],

@@ -1,7 +1,7 @@
 import { newId } from '@parley/protocol'
 import type { Clock, Ids } from './core/index.ts'
 
-/** The longest time that setTimeout supports; it fires at once for a longer one. */
+/** The longest time that setTimeout supports. For a longer time, it fires at once. */
 const maxTimeoutMs = 2 ** 31 - 1
 
 /** The clock of the machine, for every host outside of tests. */

@@ -11,9 +11,9 @@ export type OtherNodes = {
   /** The suffix of every id and code that only this node can serve. Other nodes find this node by the suffix. */
   suffix(): string
   /**
-   * Passes a request on to the node that must answer it, and writes its answer. Returns false if this node must
-   * answer. Throws ParleyError `busy` if the other node cannot be reached, and `conflict` with the detail `moved` if
-   * the request was passed on to this node but belongs to another one.
+   * Passes a request on to the node that must answer it, and writes its answer. Returns false if this node must answer.
+   * Throws ParleyError `busy` if the other node cannot be reached, and `conflict` with the detail `moved` if the
+   * request was passed on to this node but belongs to another node.
    */
   answer(request: PassedRequest): Promise<boolean>
   /** Connects the socket with the terminal of another node. Returns false if only this node can have the terminal. */

@@ -48,7 +48,7 @@ export function createNodeDirectory(parts: NodeDirectoryParts) {
     },
     /**
      * The address of a living node whose token differs from that of this node. Undefined if no node answers, or if any
-     * node with the same token answers: then the other node is the misconfigured one.
+     * node with the same token answers: then the other node is misconfigured.
      */
     async otherToken(ownUrl: string): Promise<string | undefined> {
       const stored = await storedNodes(ownership)

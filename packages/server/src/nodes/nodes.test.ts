@@ -111,7 +111,7 @@ it('a reader at another node ends when the session is deleted', async () => {
   const there = read(other, id, 3)
   await prompt(owner, id, 'c1', { type: 'text', text: 'First.' })
   await vi.waitUntil(() => there.events().some(({ type }) => type === 'turn.ended'), wait)
-  // Only the owner announces deltas, so the reader follows the owner when it gets one.
+  // Only the owner announces deltas, so a reader that gets deltas follows the owner.
   await prompt(
     owner,
     id,

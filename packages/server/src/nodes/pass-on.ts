@@ -140,7 +140,7 @@ export class PassOn implements OtherNodes {
     }
   }
 
-  /** The nodes that can answer the request, the best one first. Undefined if this node must answer it. */
+  /** The nodes that can answer the request, the best node first. Undefined if this node must answer it. */
   async #nodesFor({ route, params, body }: PassedRequest): Promise<readonly string[] | undefined> {
     const name = names.get(route)
     const where = name && whereServed[name]

@@ -10,7 +10,7 @@ const requestHeaders = ['accept', 'user-agent', 'last-event-id', 'origin'] as co
 
 /**
  * The headers of an answer that are passed on. The face has already set its own security headers; a header of the
- * answer replaces the one with the same name. For example, an exported page has a stricter policy.
+ * answer replaces the header with the same name. For example, an exported page has a stricter policy.
  */
 const answerHeaders = [
   'allow',

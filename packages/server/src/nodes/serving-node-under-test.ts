@@ -18,7 +18,7 @@ import { challengeHeader, PeerCredential, proofHeader } from './peer-credential.
 export type ServingNode = {
   readonly host: Host
   readonly server: ServerUnderTest
-  /** The connections of other nodes to this one. */
+  /** The connections of other nodes to this node. */
   readonly inbound: TcpProxy
   readonly credential: PeerCredential
   readonly suffix: string

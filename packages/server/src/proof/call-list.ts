@@ -60,13 +60,16 @@ export class CallList {
     if (event.type === 'tool-call.ended') this.#ended(event)
   }
 
-  /** The calls that ran, and those whose end is not known. */
+  /** The calls that ran, and the decided calls whose end is not known. */
   get list(): readonly VerifiedCall[] {
     const open = [...this.#called.values()].map((call) => this.#described(call, 'unknown'))
     return [...this.#list, ...open.filter(({ by }) => by !== 'nobody')]
   }
 
-  /** Detects the end of an import. Its first connection only records the conversation; the next one is a real start. */
+  /**
+   * Detects the end of an import. Its first connection only records the conversation; the next connection is a real
+   * start.
+   */
   #connected({ seq }: EventOf<'agent.connected'>): void {
     if (seq > 2) this.#isImported = false
   }

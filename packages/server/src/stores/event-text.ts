@@ -13,8 +13,8 @@ const saltFrame = 10
 const saltField = /"salt":"[\w-]{16}",/y
 const whole = '='
 /**
- * Marks an escaped text. A text with a lone surrogate is escaped, because UTF-8 cannot encode it, and a text with a zero
- * character, because PostgreSQL cannot store it.
+ * Marks an escaped text. Two kinds of text are escaped: a text with a lone surrogate, because UTF-8 cannot encode it,
+ * and a text with a zero character, because PostgreSQL cannot store it.
  */
 const escaped = '~'
 

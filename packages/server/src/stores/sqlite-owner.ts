@@ -12,7 +12,7 @@ export type OwnerRecord = {
   readonly isExposed: boolean
 }
 
-/** Replaces the file, because an existing one may be readable by other users. */
+/** Replaces the file, because an existing file may be readable by other users. */
 export function writeOwner(file: string, info: OwnerInfo): void {
   try {
     removeOwner(file)

@@ -46,7 +46,7 @@ function answerTo(number: number, method: SearchCall['method'], argument: unknow
   }
 }
 
-/** A damaged file is replaced by an empty one, which is filled again. */
+/** A damaged file is replaced by an empty file, which is filled again. */
 function startAgain(): void {
   try {
     index.close()

@@ -18,7 +18,7 @@ export type TransferStore = SessionStore &
       sessionId: string,
       page: { readonly after?: string; readonly limit: number },
     ): Promise<ReceiptPage>
-    /** Adds receipts, and replaces existing ones of the same commands. */
+    /** Adds receipts, and replaces existing receipts of the same commands. */
     putReceipts(sessionId: string, receipts: readonly StoredReceipt[]): Promise<void>
     /** Whether a copy into this store was begun and not finished. Servers refuse to open such a store. */
     isUnfinished(): Promise<boolean>

@@ -233,7 +233,7 @@ function foundTurn(
   return { ...turnFacts(state), turnId, at: startedAt, prompt: promptOf(state), actor, isFound: true }
 }
 
-/** A generator, so that the caller can add each call to `calls` before the next one looks up its parent. */
+/** A generator, so that the caller can add each call to `calls` before the next call looks up its parent. */
 function* foundCalls(state: SessionState, { turn, calls }: Open): Generator<WatchedCall> {
   for (const block of state.openBlocks) {
     if (block.type !== 'tool-call' || !block.called) continue

@@ -16,7 +16,10 @@ export function ownChildren(): string[] {
   return childrenOf(allProcesses(), [`${process.pid}`])
 }
 
-/** The live processes that this process has started, with all their descendants, except those of `others`. */
+/**
+ * The live processes that this process has started, with all their descendants, except the children in `others` and
+ * their descendants.
+ */
 export function ownDescendants(others: readonly string[]): string[] {
   const all = allProcesses()
   const found: string[] = []

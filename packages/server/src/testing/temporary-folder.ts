@@ -7,7 +7,7 @@ import { afterAll, onTestFinished } from './peers.ts'
 export class TemporaryFolder implements Disposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), 'parley-test-')))
 
-  /** Creates an empty folder inside this one and returns its path. */
+  /** Creates an empty folder inside this folder and returns its path. */
   folder(name = 'folder'): string {
     return mkdtempSync(join(this.path, `${name}-`))
   }

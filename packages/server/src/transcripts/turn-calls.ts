@@ -88,7 +88,7 @@ export class TurnCalls {
 
   drafted({ toolCallId, name, title, parentToolCallId }: DeltaOf<'tool-call.drafted'>): void {
     // A reader that joins late may get output of a call whose start it missed. Such a call is announced with an empty
-    // name; it is ignored.
+    // name, and is ignored.
     if (name === '' || parentToolCallId || this.#calls.has(toolCallId) || !this.#canShowAnother()) return
     const call = this.add({ id: toolCallId, name, title, input: undefined })
     this.#parts.steps.begin(this.#parts.writing())
@@ -275,7 +275,8 @@ export function namesOf(call: Call): ToolNames {
 function resultChunk(event: EventOf<'tool-call.ended'>, { asked, allowed }: Call): UiChunk {
   const { toolCallId, outcome, content } = event
   if (outcome === 'completed') return { type: 'tool-output-available', toolCallId, output: outputOf(content) }
-  // With an approval, only an allowed call can fail. Without one, a denied call is shown as failed, with the reason.
+  // With an approval, only an allowed call can fail. Without an approval, a denied call is shown as failed, with the
+  // reason.
   if (asked && !allowed) return { type: 'tool-output-denied', toolCallId }
   return { type: 'tool-output-error', toolCallId, errorText: errorOf(event) }
 }

@@ -26,7 +26,8 @@ export type TurnChunksOptions = {
 /**
  * One turn as the chunks of one message. The events alone determine the chunks; deltas only deliver pieces of them
  * sooner. A response may therefore end between any two events and continue later, and the messages built from the log
- * equal those that a page has. (If two agents write at once, a page has their parts in the order of their starts.)
+ * equal the messages that a page has. (If two agents write at once, a page has their parts in the order of their
+ * starts.)
  */
 export class TurnChunks {
   readonly turnId: string

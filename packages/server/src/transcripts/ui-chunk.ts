@@ -1,7 +1,7 @@
 /**
  * The chunks of an AI SDK UI message stream that Parley sends. Readers of version 6.0.0 refuse unknown fields, so
- * Parley sends only chunks that this version shares with all later ones. The one exception is
- * `tool-approval-response`, which is sent only to readers of version 7, because others do not support it.
+ * Parley sends only chunks that this version shares with all later versions. The one exception is
+ * `tool-approval-response`, which is sent only to readers of version 7, because other readers do not support it.
  */
 export type UiChunk =
   // message

@@ -8,8 +8,8 @@ export type { UiMessage } from './ui-message.ts'
 
 /**
  * A session's log as UI messages: for each turn its prompt and one message of the assistant. A prompt without a turn
- * (queued or withdrawn) is not a message, because the message that waits for an answer must be the last one; otherwise
- * no page would send the answer.
+ * (queued or withdrawn) is not a message, because the message that waits for an answer must be the last message;
+ * otherwise no page would send the answer.
  */
 export class UiMessages {
   readonly #facts: SessionFacts

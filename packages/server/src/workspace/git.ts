@@ -117,7 +117,9 @@ function baseEnvironment({ PATH, HOME, XDG_CONFIG_HOME }: Environment, workTree:
   }
 }
 
-/** Drops relative entries of the PATH and those inside the work tree, because they may contain a program named git. */
+/**
+ * Drops relative entries of the PATH and entries inside the work tree, because they may contain a program named git.
+ */
 function pathOutside(path: string | undefined, workTree: string): string {
   const outside = (entry: string) => {
     const inside = relative(workTree, entry)
@@ -178,8 +180,8 @@ function formatOf(settings: Settings): RepositoryFormat {
 }
 
 /**
- * The settings in a file, or those of the person and the system. Listing runs nothing. A later value of a key replaces
- * an earlier one.
+ * The settings in a file, or the settings of the person and the system. Listing runs nothing. A later value of a key
+ * replaces an earlier one.
  */
 async function listSettings(base: Environment, where: readonly string[]): Promise<Settings> {
   const listed = await runGit({

@@ -13,7 +13,7 @@ const maxPointerBytes = 4_096
 
 /**
  * The repository that a folder belongs to. Only `.git` in the folder or above it counts: files of a work tree that look
- * like a bare repository are never treated as one, with any version of git.
+ * like a bare repository are never treated as a repository, with any version of git.
  */
 export async function findRepository(folder: string): Promise<Repository | undefined> {
   for (let place = folder; ; place = dirname(place)) {

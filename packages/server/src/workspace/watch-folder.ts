@@ -71,7 +71,7 @@ export class FolderWatch {
     this.#watchers.clear()
   }
 
-  /** Scans the folder from its top. Watches new folders, and stops watching those that are missing or ignored. */
+  /** Scans the folder from its top. Watches new folders, and stops watching folders that are missing or ignored. */
   async #lookAtAll(): Promise<void> {
     const before = [...this.#watchers.keys()]
     this.#isRepository = await this.#watchGit()
@@ -94,8 +94,8 @@ export class FolderWatch {
   }
 
   /**
-   * Watches a folder and those below it; outside a repository, only the top folder. Each folder is watched before it is
-   * read, so that nothing is missed in between.
+   * Watches a folder and the folders below it; outside a repository, only the top folder. Each folder is watched before
+   * it is read, so that nothing is missed in between.
    */
   async #watchBelow(start: string, found: Set<string>): Promise<void> {
     for (let level = [start]; level.length > 0; ) {
@@ -184,7 +184,7 @@ export class FolderWatch {
     }
   }
 
-  /** The paths that git does not ignore. Starts watching new folders among them, and stops watching removed ones. */
+  /** The paths that git does not ignore. Starts watching new folders among them, and stops watching removed folders. */
   async #follow(paths: readonly string[]): Promise<string[]> {
     const ignored = new Set(await this.#ignoredOf(paths))
     const reported = paths.filter((path) => !ignored.has(path))

@@ -9,7 +9,7 @@ export const steeringMethod = '_session/steering'
 const text = z.string()
 const mimeType = text.nullish()
 
-/** The SDK checks only the parameters of standard methods, so those of this method are checked here. */
+/** The SDK checks only the parameters of standard methods, so the parameters of this method are checked here. */
 export const SteeringRequest = z.object({
   sessionId: text,
   prompt: z

@@ -35,7 +35,7 @@ export async function submit(host: Host, { body, intent, defaults }: Asked): Pro
   return { sessionId: id, after: seq - 1, facts, target: { promptId } }
 }
 
-/** Applies the model and the mode that were sent with a message, if they differ from the current ones. */
+/** Applies the model and the mode that were sent with a message, if they differ from the current values. */
 async function configure(
   host: Host,
   state: SessionState,

@@ -41,7 +41,7 @@ export type SignInCode = {
   readonly id: string
   readonly caller: Caller
   readonly grant: DeviceGrant
-  /** The name of the device, unless the device gives one itself. */
+  /** The name of the device, unless the device gives a name itself. */
   readonly name?: string | undefined
 }
 

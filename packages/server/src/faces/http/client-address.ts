@@ -17,7 +17,7 @@ export function createClientAddress(trustedProxies: readonly string[] = []): Cli
     let address = plain(socket.remoteAddress ?? '')
     if (trustedProxies.length === 0) return address
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
-    // Each proxy adds its client at the end, so addresses before an untrusted one may be forged.
+    // Each proxy adds its client at the end, so addresses before an untrusted address may be forged.
     while (isIP(address) !== 0 && isTrusted(address)) {
       const before = plain(forwarded.pop()?.trim() ?? '')
       if (isIP(before) === 0) break

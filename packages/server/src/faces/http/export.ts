@@ -69,7 +69,10 @@ function pagesOf(host: Host, state: SessionState): Pages {
   return { state, pages: pages() }
 }
 
-/** Creates the proof for the last line of an export. The keys are those with which browsers signed its decisions. */
+/**
+ * Creates the proof for the last line of an export. `deviceKeyIds` are the ids of the keys with which browsers signed
+ * its decisions.
+ */
 export type ProofOf = (sessionId: string, deviceKeyIds: ReadonlySet<string>) => Promise<ExportProof>
 
 async function* withProof({ state, pages }: Pages, proof: ProofOf): AsyncGenerator<string> {

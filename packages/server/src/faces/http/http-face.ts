@@ -55,7 +55,7 @@ export type FaceSettings = {
   readonly decisionLinks?: DecisionLinkStore | undefined
   /** The decisions that decision links may make. Default: `deny`. */
   readonly decideByLink?: DecideByLink | undefined
-  /** Stores which changed files people have viewed. Without it, nothing is marked as viewed. */
+  /** Stores the changed files that people have viewed. Without it, nothing is marked as viewed. */
   readonly viewed?: ViewedStore | undefined
   /** The time in milliseconds since 1970, which a test may control. */
   readonly clock?: () => number

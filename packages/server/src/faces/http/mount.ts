@@ -85,7 +85,7 @@ export type AppParts = {
   readonly decisionLinks?: DecisionLinkStore | undefined
   /** The decisions that decision links may make. Default: `deny`. */
   readonly decideByLink?: DecideByLink | undefined
-  /** Stores which changed files people have viewed. Without it, the routes answer that it is not available. */
+  /** Stores the changed files that people have viewed. Without it, the routes answer that this is not available. */
   readonly viewed?: ViewedStore | undefined
   /** The time in milliseconds since 1970, which a test may control. */
   readonly clock?: (() => number) | undefined
@@ -98,7 +98,7 @@ export type AppParts = {
 
 /** The URLs at which browsers reach the server. */
 export type ReachedAt = {
-  /** The public URL, or else the one at which the server listens, without a slash at the end. */
+  /** The public URL, or else the URL at which the server listens, without a slash at the end. */
   readonly url: string
   /** The URL at which the server listens. */
   readonly ownUrl: string
@@ -157,7 +157,7 @@ export type Call<R extends Route> = {
   readonly actor: Actor | undefined
 }
 
-/** The largest body of a route that needs no token, such as those for signing in. */
+/** The largest body of a route that needs no token, such as the routes for signing in. */
 const openBodyBytes = 64 * 1024
 
 type MountParts = Pick<AppParts, 'bodyLimit' | 'otherNodes' | 'host' | 'authentication'>

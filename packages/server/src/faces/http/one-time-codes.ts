@@ -11,7 +11,7 @@ export type OneTimeCodes<Value> = {
 export type CodeOptions = {
   /** A monotonic clock, so that a change of the system clock does not affect the expiry of codes. */
   readonly now?: (() => number) | undefined
-  /** The maximum number of codes. A further code removes the oldest one. */
+  /** The maximum number of codes. A further code removes the oldest code. */
   readonly max?: number
   /** Every code ends with this text. */
   readonly suffix?: (() => string) | undefined

@@ -12,7 +12,10 @@ import { createWebSocketFace } from '../websocket/index.ts'
 import { codeOf, deviceUnderTest, signedIn } from './device-under-test.ts'
 import { serverUnderTest } from './server-under-test.ts'
 
-/** Tests a process that was paused while another one signed out a browser: it reads frames before its timers run. */
+/**
+ * Tests a process that was paused while another process signed out a browser. The paused process reads frames before
+ * its timers run.
+ */
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -47,7 +47,7 @@ export function createRequestSource(settings: SourceSettings): RequestSource {
     )
   }
 
-  /** Whether the origin is one at which browsers reach this server. */
+  /** Whether browsers reach this server at this origin. */
   function isOwnOrigin(origin: string): boolean {
     if (origin === settings.publicAddress?.()?.origin) return true
     const scheme = settings.bound().isSecure ? 'https://' : 'http://'

@@ -23,8 +23,8 @@ export type EventStreamParts = {
 }
 
 /**
- * Serves sessions as server-sent events. Manages the frames and the buffer of each reader. The order of the events is
- * that of the feed.
+ * Serves sessions as server-sent events. Manages the frames and the buffer of each reader. The events have the order of
+ * the feed.
  */
 export function createEventStreams(parts: EventStreamParts) {
   const { host } = parts

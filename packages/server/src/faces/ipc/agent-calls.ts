@@ -25,13 +25,13 @@ export type AgentCalls = {
   'agent:permission-response'(taskId: string, id: string, response: PermissionResponse): Outcome
   'agent:get-capabilities'(taskId: string): Outcome<AgentAbilities>
   'agent:set-model'(taskId: string, model: string): Outcome
-  /** Creates another session with the same agent and folder and makes it the active one. */
+  /** Creates another session with the same agent and folder, and makes it active. */
   'agent:new-session'(taskId: string): InSession
-  /** Makes a session the active one and sends its messages from the beginning. */
+  /** Makes a session active and sends its messages from the beginning. */
   'agent:load-session'(taskId: string, sessionId: string): InSession
-  /** Makes a session the active one and sends only new messages and open requests. */
+  /** Makes a session active and sends only new messages and open requests. */
   'agent:resume-session'(taskId: string, sessionId: string): InSession
-  /** Makes an earlier session of the task the active one again, and sends the messages that were recorded meanwhile. */
+  /** Makes an earlier session of the task active again, and sends the messages that were recorded meanwhile. */
   'agent:set-active-session'(taskId: string, sessionId: string): InSession
   'agent:get-status'(taskId: string): Outcome<{ status: TaskStatus }>
   /** Forgets the task. Its sessions are kept; an idle agent is shut down. */

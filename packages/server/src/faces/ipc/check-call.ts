@@ -30,7 +30,7 @@ const Config = z.strictObject({
 const Options = z.strictObject({
   /** If true, a task that is connected with the same config is kept. */
   reuseIfSame: z.boolean().default(false),
-  /** If false, no session is created yet: new-session, load-session or resume-session provides one later. */
+  /** If false, no session is created yet: new-session, load-session or resume-session provides a session later. */
   createSession: z.boolean().default(true),
 })
 

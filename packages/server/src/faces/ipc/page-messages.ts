@@ -22,7 +22,7 @@ export type PageNote = { readonly at: number } & (
       readonly text: string
       readonly parts: readonly PromptPart[]
     }
-  /** The request was resolved, by this client or another one. */
+  /** The request was resolved, by this client or another client. */
   | { readonly type: 'permission_resolved'; readonly id: string; readonly outcome: string }
   | { readonly type: 'activity'; readonly activity: Activity; readonly detail?: string }
   | ({ readonly type: 'turn_ended'; readonly turnId?: string } & Pick<
@@ -43,7 +43,7 @@ export class PageMessages {
   readonly #options: PageMessagesOptions
   readonly #asked = new Set<string>()
   #connectionId: string | undefined
-  /** The main agent's last text in the turn. It is the turn's result if the log has no other. */
+  /** The main agent's last text in the turn. It is the turn's result if the log has no other result. */
   #lastText: string | undefined
   #at = 0
 

@@ -173,7 +173,7 @@ export class Task {
     this.#leaving.abort()
   }
 
-  /** Stops following the active session and shuts down the idle agents of the task; busy ones continue. */
+  /** Stops following the active session and shuts down the idle agents of the task; busy agents continue. */
   async disconnect(): Promise<void> {
     this.leave()
     for (const sessionId of this.#sessions.keys()) {
@@ -197,8 +197,8 @@ export class Task {
   }
 
   /**
-   * Resolves when all messages so far were sent to the page. The previous session remains active until this one is
-   * found.
+   * Resolves when all messages so far were sent to the page. The previous session remains active until the new session
+   * is found.
    */
   async #follow(sessionId: string, followed: Followed, first: readonly SessionEvent[] = []): Promise<void> {
     await this.#parts.host.state(sessionId)

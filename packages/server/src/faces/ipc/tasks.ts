@@ -59,8 +59,8 @@ export class Tasks {
   }
 
   /**
-   * Connects a task and returns the id of its active session; null if it has none. The previous connection of the
-   * task ends only after the new one exists.
+   * Connects a task and returns the id of its active session; null if it has none. The previous connection of the task
+   * ends only after the new connection exists.
    */
   async connect(
     taskId: string,

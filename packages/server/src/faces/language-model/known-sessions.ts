@@ -9,8 +9,8 @@ export type KnownSession = {
 
 /**
  * The sessions by the fingerprint of their history. Only the latest history of a session is kept, so a caller that
- * returns to an earlier point of a history gets another session. The map is bounded and kept in memory only. A
- * history that is not in it is sent to a new session.
+ * returns to an earlier point of a history gets another session. The map is bounded and kept in memory only. A history
+ * that is not in the map is sent to a new session.
  */
 export class KnownSessions {
   readonly #max: number

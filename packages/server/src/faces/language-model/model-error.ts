@@ -9,7 +9,7 @@ type Kind =
 
 /**
  * A ParleyError that the AI SDK recognises: checks such as `NoSuchModelError.isInstance(error)` look for a marker, not
- * for a class. It is never retryable, because a retry would be a second turn after one that may have had effects.
+ * for a class. It is never retryable, because a retry would be a second turn after a turn that may have had effects.
  */
 export class LanguageModelError extends ParleyError {
   readonly isRetryable = false

@@ -238,7 +238,7 @@ export type RawClientOptions = {
 const patienceMs = 15_000
 
 /**
- * A bare `ws` client. It stores every frame, and records each one that does not have exactly the shape of the
+ * A bare `ws` client. It stores every frame, and records each frame that does not have exactly the shape of the
  * protocol.
  */
 export class RawClient {

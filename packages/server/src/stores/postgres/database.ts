@@ -127,8 +127,8 @@ export class PostgresDatabase {
   }
 
   /**
-   * Runs statements in one transaction, and returns the result of the last one. Each statement sees the data that was
-   * stored before it began, so it sees the changes of every transaction that an earlier statement has waited for.
+   * Runs statements in one transaction, and returns the result of the last statement. Each statement sees the data that
+   * was stored before it began, so it sees the changes of every transaction that an earlier statement has waited for.
    * Rejects with a ParleyError.
    */
   async transaction<Result extends object>(...statements: readonly Statement[]): Promise<Result[]> {
@@ -266,8 +266,8 @@ export class PostgresDatabase {
     )
     if (version < oldestVersion) throw tooOld(version)
     const work = connection.begin(async (sql) => {
-      // No time limit: a migration step can take long, and so can the migration of another process that this one waits
-      // for.
+      // No time limit: a migration step can take long, and so can the migration of another process that this process
+      // waits for.
       await sql`SET LOCAL statement_timeout = 0`
       await sql`SELECT pg_advisory_xact_lock(${migrationLock})`
       await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)

@@ -5,7 +5,7 @@ const nodeLocks = 5_061
 
 type Beat = {
   readonly leaseMs: number
-  /** The duration of the beat before this one. */
+  /** The duration of the previous beat. */
   readonly latencyMs: number | null
   /** The version of the settings that the node has applied. */
   readonly settingsSeen: number

@@ -257,7 +257,7 @@ export class PostgresLogs {
   /**
    * Runs a write that returns a row; resolves with false if it returned no row. If the answer is lost, checks whether
    * the write was stored, and repeats it if it was not, until the outcome is known. The lost statement may run after
-   * the repeated one, so a failed repetition is followed by another check.
+   * the repeated statement, so a failed repetition is followed by another check.
    */
   async #certainly(write: () => Promise<unknown[]>, isStored: () => Promise<boolean>): Promise<boolean> {
     try {

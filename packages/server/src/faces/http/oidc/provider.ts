@@ -14,7 +14,7 @@ export type OidcAccount = {
   readonly name: string | undefined
 }
 
-/** An OpenID provider. This module is loaded only if one is configured. */
+/** An OpenID provider. This module is loaded only if a provider is configured. */
 export type OidcProvider = {
   newChecks(): OidcChecks
   /** The address where the provider asks the person to sign in. */

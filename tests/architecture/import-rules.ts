@@ -192,13 +192,14 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/workspace`,
-    mayImport: [],
+    mayImport: [`${server}/core/session-folder.ts`],
     packages: [
       '@parley/protocol',
       '@lydell/node-pty',
       '@xterm/addon-serialize',
       '@xterm/headless',
       'node:child_process',
+      'node:crypto',
       'node:fs',
       'node:os',
       'node:path',

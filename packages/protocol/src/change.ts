@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { LeftOut } from './snapshot.ts'
 import { taggedUnion } from './tagged-union.ts'
 
 /** One file that differs from the base of the comparison. */
@@ -16,13 +17,50 @@ export const FileChange = z.object({
 })
 export type FileChange = z.infer<typeof FileChange>
 
+/**
+ * What the folder is compared with: `turn`, its state before a turn; `session`, before the first turn; `commit`, HEAD;
+ * `base`, the commit where the branch left the base branch of the repository.
+ */
+export const ChangeScope = z.enum(['turn', 'session', 'commit', 'base'])
+export type ChangeScope = z.infer<typeof ChangeScope>
+
+/** One side of a comparison. */
+export const ComparedSide = z.object({
+  commit: z.string().optional().meta({ description: 'A commit' }),
+  tree: z.string().optional().meta({ description: 'A snapshot' }),
+  at: z.number().optional().meta({ description: 'When the snapshot was taken' }),
+  now: z.literal(true).optional().meta({ description: 'The folder as it is now' }),
+})
+export type ComparedSide = z.infer<typeof ComparedSide>
+
+/** What a list of changes compares. */
+export const Compared = z.object({
+  scope: ChangeScope,
+  turnId: z.string().optional(),
+  branch: z.string().optional().meta({ description: 'For the scope `base`: the base branch' }),
+  from: ComparedSide,
+  to: ComparedSide,
+  shared: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'Another session worked in the folder meanwhile: some changes may be its own' }),
+  marked: z.enum(['late', 'missing']).optional().meta({
+    description:
+      '`late`: a snapshot was complete only after a call that writes had begun. `missing`: there is no snapshot to compare with, and `files` is empty, or another moment is compared instead',
+  }),
+  leftOut: z.array(LeftOut).optional().meta({ description: 'Paths that the snapshots do not contain' }),
+})
+export type Compared = z.infer<typeof Compared>
+
 export const Changes = z.object({
   base: z.string().meta({
-    description: 'The commit that the folder is compared with; empty if the repository has no commit',
+    description:
+      'The commit or the tree that the folder is compared with; empty if the repository has no commit',
   }),
   branch: z.string().optional(),
   files: z.array(FileChange),
   cut: z.boolean().meta({ description: 'True if the list is truncated' }),
+  compared: Compared.optional().meta({ description: 'Present if the query has a scope' }),
 })
 export type Changes = z.infer<typeof Changes>
 

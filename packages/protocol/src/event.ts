@@ -9,6 +9,7 @@ import { PlanEntry, Task } from './plan.ts'
 import { Delivery, Outside, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { SessionCreation, SessionSettings } from './session.ts'
+import { Snapshot } from './snapshot.ts'
 import { taggedUnion } from './tagged-union.ts'
 import { ToolContent, ToolKind, ToolLocation, ToolOutcome } from './tool-call.ts'
 import { ParkReason, RecordedBy, TurnCause, TurnEnd } from './turn.ts'
@@ -199,6 +200,10 @@ export const SessionEvent = taggedUnion('type', [
     after: z.number().optional(),
     summary: z.string().optional(),
   }),
+
+  // folder
+  /** The tree of the session's folder was stored. `turnId` names the turn before or after which it was taken. */
+  event('snapshot.taken', Snapshot.shape),
 
   // log
   /**

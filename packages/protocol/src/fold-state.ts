@@ -3,6 +3,7 @@ import type { OpenBlock, OpenToolCall } from './block.ts'
 import { withCarried, withInherited, withoutCarried, withStartedTask } from './carried-answers.ts'
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
+import { withSnapshot } from './fold-snapshots.ts'
 import { type Prompt, promptText } from './prompt.ts'
 import { unredacted } from './redaction.ts'
 import type { KnownTask, OpenRequest, SessionState } from './session-state.ts'
@@ -21,7 +22,7 @@ export function applyToState(state: SessionState, given: SessionEvent): SessionS
 
 /**
  * Events that do not change `updatedAt`, by which the session list is sorted: starts and ends of processes, changes
- * that a person makes in the session list, and forks.
+ * that a person makes in the session list, forks, and what the host records by itself.
  */
 const bookkeeping: ReadonlySet<string> = new Set([
   'agent.connected',
@@ -34,6 +35,7 @@ const bookkeeping: ReadonlySet<string> = new Set([
   'session.forked',
   'session.released',
   'log.sealed',
+  'snapshot.taken',
 ])
 
 /**
@@ -71,6 +73,7 @@ const sessionFolds: Folds = {
   'session.pinned': () => ({ pinned: true }),
   'session.unpinned': () => ({ pinned: false }),
   'session.released': (_, { at }) => ({ released: at }),
+  'snapshot.taken': ({ snapshots }, event) => ({ snapshots: withSnapshot(snapshots, event) }),
   // A fork contains copies of its original's seals, which do not seal the fork.
   'log.sealed': ({ forkedFrom }, { seq, hash }) =>
     seq <= (forkedFrom?.seq ?? 0) ? {} : { sealed: { seq, hash } },

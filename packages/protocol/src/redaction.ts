@@ -49,6 +49,7 @@ const contents: Contents = {
   }),
   'plan.updated': () => ({ entries: [] }),
   'task.updated': () => ({ title: placeholder, summary: undefined }),
+  'snapshot.taken': () => ({ leftOut: undefined }),
   'context.compacted': () => ({ summary: undefined }),
 }
 

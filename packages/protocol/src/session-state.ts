@@ -8,6 +8,7 @@ import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { ForkOrigin, ImportOrigin, SessionSettings, SessionStatus, StartCommit } from './session.ts'
+import { KnownSnapshots } from './snapshot.ts'
 import { taggedUnion } from './tagged-union.ts'
 import { ParkReason, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
@@ -104,6 +105,7 @@ export const SessionState = z.object({
   tasks: z.array(KnownTask),
   usage: Usage.optional(),
   openBlocks: z.array(OpenBlock),
+  snapshots: KnownSnapshots.optional().meta({ description: "The snapshots of the session's folder" }),
   sealed: z.object({ seq: z.int(), hash: z.string() }).optional().meta({
     description: 'The last seal of the log: its seq and its hash',
   }),

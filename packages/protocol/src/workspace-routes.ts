@@ -1,8 +1,15 @@
 import { z } from 'zod'
-import { Changes } from './change.ts'
+import { ChangeScope, Changes } from './change.ts'
 import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 import { ViewedFile, ViewedMarks } from './viewed.ts'
+
+/** With `scope`, `base` has no meaning. */
+const comparison = {
+  base: z.string().default('HEAD'),
+  scope: ChangeScope.optional(),
+  turn: z.string().optional().meta({ description: 'For the scope `turn`: its id; by default the last turn' }),
+}
 
 export const workspaceRoutes = {
   findFolders: {
@@ -44,11 +51,11 @@ export const workspaceRoutes = {
     method: 'GET',
     path: '/api/sessions/:id/changes',
     summary:
-      "List changes in the session's folder since HEAD or another commit; as text/event-stream, reports when the list may have changed",
+      "List changes in the session's folder: since HEAD or another commit, or in a scope; as text/event-stream, reports when the list may have changed",
     scope: 'read',
     limits: 'session',
     params: bySession,
-    query: z.object({ base: z.string().default('HEAD') }),
+    query: z.object(comparison),
     reply: Changes,
     also: ['text/event-stream'],
   },
@@ -59,7 +66,7 @@ export const workspaceRoutes = {
     scope: 'read',
     limits: 'session',
     params: bySession,
-    query: z.object({ path: z.string().min(1), base: z.string().default('HEAD') }),
+    query: z.object({ path: z.string().min(1), ...comparison }),
     reply: z.object({ patch: z.string(), cut: z.boolean() }),
   },
   listViewed: {

@@ -121,6 +121,14 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
     context: { used: 10, window: 100 },
     total: { input: 5, output: 7 },
   },
+  'snapshot.taken': {
+    type: 'snapshot.taken',
+    turnId: 'trn_1',
+    when: 'before',
+    tree: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+    head: '4b825dc642cb6eb9a060e54bf8d69288fbee4905',
+    leftOut: [{ path: 'film.mp4', reason: 'large' }],
+  },
   'log.sealed': {
     type: 'log.sealed',
     from: 1,

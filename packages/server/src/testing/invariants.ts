@@ -36,9 +36,11 @@ class LogCheck {
     if (event.seq !== this.#last + 1) this.#wrong(event, `follows ${this.#last}`)
     this.#last = event.seq
     this.#takeTask(event)
-    if (event.turnId && this.#endedTurns.has(event.turnId))
+    // A snapshot after a turn is recorded when it is complete.
+    const isBeside = event.type === 'snapshot.taken'
+    if (event.turnId && this.#endedTurns.has(event.turnId) && !isBeside)
       this.#wrong(event, 'belongs to a turn that has ended')
-    if (event.turnId && event.type !== 'turn.started' && event.turnId !== this.#turn) {
+    if (event.turnId && event.type !== 'turn.started' && event.turnId !== this.#turn && !isBeside) {
       this.#wrong(event, 'belongs to a turn that is not open')
     }
     this.#takeTurn(event)

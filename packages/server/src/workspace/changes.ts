@@ -2,7 +2,8 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Changes, type FileChange, ParleyError } from '@parley/protocol'
 import { countLines } from './count-lines.ts'
-import type { Git } from './git.ts'
+import type { Look } from './git.ts'
+import type { ShadowFolder } from './shadow-folder.ts'
 
 const maxFiles = 2_000
 /** The maximum number of bytes of untracked files that are read to count their lines. */
@@ -17,18 +18,48 @@ const generatedNames =
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum|Gemfile\.lock|composer\.lock)$|\.min\.(js|css)$|\.map$|(^|\/)(dist|build|vendor)\//
 
 /** The differences from a commit, by default HEAD. Untracked files are included; all of their lines count as added. */
-export async function changesOf(git: Git, folder: string, base = 'HEAD'): Promise<Changes> {
-  const commit = await commitOf(git, base)
-  const against = commit === '' ? await emptyTree(git) : commit
-  const [names, numbers, untracked, branch] = await Promise.all([
-    git(['diff', '--name-status', '-z', '--find-renames', '--relative', against, '--']),
-    git(['diff', '--numstat', '-z', '--find-renames', '--relative', against, '--']),
-    git(['ls-files', '-z', '--others', '--exclude-standard']),
-    git(['symbolic-ref', '--short', '-q', 'HEAD']),
+export async function changesOf(look: Look, folder: string, base = 'HEAD'): Promise<Changes> {
+  const commit = await commitOf(look, base)
+  const against = commit === '' ? await emptyTree(look) : commit
+  const [differing, untracked, branch] = await Promise.all([
+    look(['diff', ...listing, against, '--']),
+    look(['ls-files', '-z', '--others', '--exclude-standard']),
+    look(['symbolic-ref', '--short', '-q', 'HEAD']),
   ])
-  if (names.code !== 0) throw failed(names.stderr)
-  const counts = countsIn(numbers.stdout)
-  const tracked = statusesIn(names.stdout).map(({ path, from, status }): FileChange => {
+  if (differing.code !== 0) throw failed(differing.stderr)
+  const others = pathsIn(untracked.stdout).map(
+    (path): FileChange => ({
+      path,
+      status: 'untracked',
+      binary: false,
+      generated: generatedNames.test(path),
+    }),
+  )
+  const files = inOrder([...filesIn(differing.stdout), ...others])
+  return {
+    base: commit,
+    ...(branch.code === 0 && { branch: branch.stdout.trim() }),
+    files: await counted(folder, files.slice(0, maxFiles)),
+    cut: files.length > maxFiles,
+  }
+}
+
+/** The differences between two trees that are stored in the shadow. */
+export async function treeChanges(at: ShadowFolder, from: string, to: string): Promise<Changes> {
+  const differing = await at.tryGit(['diff-tree', '-r', ...listing, ...[from, to].map(checkedTree)])
+  if (differing.code !== 0) throw missingTree(differing.stderr)
+  const files = inOrder(filesIn(differing.stdout))
+  return { base: from, files: files.slice(0, maxFiles), cut: files.length > maxFiles }
+}
+
+/** The options for a list of files: their states and the numbers of their lines, for one folder. */
+const listing = ['--raw', '--numstat', '-z', '--find-renames', '--relative'] as const
+
+const inOrder = (files: readonly FileChange[]) => files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+
+function filesIn(text: string): FileChange[] {
+  const { statuses, counts } = readListing(text)
+  return statuses.map(({ path, from, status }): FileChange => {
     const count = counts.get(path)
     return {
       path,
@@ -39,21 +70,6 @@ export async function changesOf(git: Git, folder: string, base = 'HEAD'): Promis
       generated: generatedNames.test(path),
     }
   })
-  const others = pathsIn(untracked.stdout).map(
-    (path): FileChange => ({
-      path,
-      status: 'untracked',
-      binary: false,
-      generated: generatedNames.test(path),
-    }),
-  )
-  const files = [...tracked, ...others].toSorted((a, b) => (a.path < b.path ? -1 : 1))
-  return {
-    base: commit,
-    ...(branch.code === 0 && { branch: branch.stdout.trim() }),
-    files: await counted(folder, files.slice(0, maxFiles)),
-    cut: files.length > maxFiles,
-  }
 }
 
 async function counted(folder: string, files: readonly FileChange[]): Promise<FileChange[]> {
@@ -68,29 +84,59 @@ async function counted(folder: string, files: readonly FileChange[]): Promise<Fi
 
 /** The patch of one file, as git writes it. Empty if the file does not differ. */
 export async function patchOf(
-  git: Git,
+  look: Look,
   folder: string,
   path: string,
   base = 'HEAD',
 ): Promise<{ patch: string; cut: boolean }> {
   if (path.includes('\0'))
     throw new ParleyError('validation_error', 'A path must not contain null characters.')
-  const commit = await commitOf(git, base)
-  const against = commit === '' ? await emptyTree(git) : commit
+  const commit = await commitOf(look, base)
+  const against = commit === '' ? await emptyTree(look) : commit
   const diff = ['diff', '--find-renames', '--relative'] as const
-  const tracked = await git([...diff, against, '--', path], maxPatchBytes)
+  const tracked = await look([...diff, against, '--', path], { limit: maxPatchBytes })
   if (tracked.stdout !== '' || tracked.cut) return { patch: tracked.stdout, cut: tracked.cut }
-  if (!(await isUntracked(git, folder, path))) return { patch: '', cut: false }
-  const added = await git([...diff, '--no-index', '--', '/dev/null', path], maxPatchBytes)
+  if (!(await isUntracked(look, folder, path))) return { patch: '', cut: false }
+  const added = await look([...diff, '--no-index', '--', '/dev/null', path], {
+    limit: maxPatchBytes,
+  })
   return { patch: added.stdout, cut: added.cut }
+}
+
+/** The patch of one file between two trees; without `to`, between a tree and the folder as it was last looked at. */
+export async function treePatch(
+  at: ShadowFolder,
+  path: string,
+  { from, to }: { from: string; to?: string | undefined },
+): Promise<{ patch: string; cut: boolean }> {
+  if (path.includes('\0'))
+    throw new ParleyError('validation_error', 'A path must not contain null characters.')
+  const limit = maxPatchBytes
+  const options = ['--find-renames', '--relative', checkedTree(from)]
+  const found =
+    to === undefined
+      ? await at.tryGit(['diff', ...options, '--', path], { limit, index: join(at.shadow.place, 'index') })
+      : await at.tryGit(['diff-tree', '-r', '-p', ...options, checkedTree(to), '--', path], { limit })
+  if (found.code !== 0 && !found.cut) throw missingTree(found.stderr)
+  return { patch: found.stdout, cut: found.cut }
+}
+
+function checkedTree(tree: string): string {
+  if (/^[0-9a-f]{40,64}$/.test(tree)) return tree
+  throw new ParleyError('validation_error', 'A snapshot is named by the id of its tree.')
+}
+
+function missingTree(reason: string): ParleyError {
+  const message = 'The snapshot is not stored here any more.'
+  return new ParleyError('not_found', message, { details: { missing: 'snapshot', reason } })
 }
 
 /**
  * Whether git lists the file as untracked. Only such files are read, so no file outside the folder and none that git
  * ignores is read.
  */
-async function isUntracked(git: Git, folder: string, path: string): Promise<boolean> {
-  const listed = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', path])
+async function isUntracked(look: Look, folder: string, path: string): Promise<boolean> {
+  const listed = await look(['ls-files', '-z', '--others', '--exclude-standard', '--', path])
   return (
     pathsIn(listed.stdout).includes(path) &&
     (await stat(join(folder, path)).catch(() => undefined)) !== undefined
@@ -98,19 +144,18 @@ async function isUntracked(git: Git, folder: string, path: string): Promise<bool
 }
 
 /** The hash of the commit; empty in a repository without commits. */
-export async function commitOf(git: Git, base: string): Promise<string> {
+export async function commitOf(look: Look, base: string): Promise<string> {
   if (!/^(HEAD|[0-9a-f]{7,64})$/.test(base)) {
     throw new ParleyError('validation_error', 'The base must be HEAD or the hash of a commit.')
   }
-  const inside = await git(['rev-parse', '--is-inside-work-tree'])
-  if (inside.code !== 0) {
+  const found = await look(['rev-parse', '--verify', '-q', `${base}^{commit}`])
+  if (found.code === 0) return found.stdout.trim()
+  if (found.code > 1) {
     throw new ParleyError(
       'not_supported',
       'This folder is not a git repository: there is nothing to compare with.',
     )
   }
-  const found = await git(['rev-parse', '--verify', '-q', `${base}^{commit}`])
-  if (found.code === 0) return found.stdout.trim()
   if (base === 'HEAD') return ''
   throw new ParleyError('not_found', `There is no commit ${base} here.`)
 }
@@ -129,46 +174,46 @@ const statuses: Readonly<Record<string, FileChange['status']>> = {
   U: 'conflicted',
 }
 
-function statusesIn(text: string): { path: string; from?: string; status: FileChange['status'] }[] {
-  const fields = text.split('\0')
-  const found: ReturnType<typeof statusesIn> = []
-  for (let index = 0; index + 1 < fields.length; ) {
-    const letter = fields[index]?.charAt(0) ?? ''
-    const status = statuses[letter] ?? 'modified'
-    if (letter === 'R' || letter === 'C') {
-      found.push({ path: fields[index + 2] ?? '', from: fields[index + 1] ?? '', status })
-      index += 3
-    } else {
-      found.push({ path: fields[index + 1] ?? '', status })
-      index += 2
-    }
-  }
-  return found
+type Listing = {
+  readonly statuses: { path: string; from?: string; status: FileChange['status'] }[]
+  readonly counts: Map<string, { added: number; removed: number; binary: boolean }>
 }
 
 /**
- * Reads the output of `git diff --numstat -z`. An entry is `added removed path`; for a renamed file the path
- * is empty, and both paths follow.
+ * Reads the output of `git diff --raw --numstat -z`. First come the states, each with one path, or two for a moved file;
+ * then the numbers, `added removed path`. There, the path of a moved file is empty, and both paths follow.
  */
-function countsIn(text: string): Map<string, { added: number; removed: number; binary: boolean }> {
-  const counts: ReturnType<typeof countsIn> = new Map()
+function readListing(text: string): Listing {
   const fields = text.split('\0')
-  for (let index = 0; index < fields.length; index++) {
-    const [added, removed, path] = (fields[index] ?? '').split('\t')
-    if (removed === undefined) continue
-    const moved = path === ''
-    const name = moved ? (fields[index + 2] ?? '') : (path ?? '')
-    if (moved) index += 2
-    counts.set(name, { added: Number(added) || 0, removed: Number(removed) || 0, binary: added === '-' })
+  const found: Listing = { statuses: [], counts: new Map() }
+  let at = 0
+  const next = () => fields[at++] ?? ''
+  while (at + 1 < fields.length) {
+    const field = next()
+    if (field.startsWith(':')) {
+      const letter = field.slice(field.lastIndexOf(' ') + 1).charAt(0)
+      const status = statuses[letter] ?? 'modified'
+      const from = letter === 'R' || letter === 'C' ? next() : undefined
+      found.statuses.push({ path: next(), ...(from !== undefined && { from }), status })
+    } else {
+      const [added, removed, ...rest] = field.split('\t')
+      const path = rest.join('\t')
+      if (path === '') next()
+      found.counts.set(path === '' ? next() : path, {
+        added: Number(added) || 0,
+        removed: Number(removed) || 0,
+        binary: added === '-',
+      })
+    }
   }
-  return counts
+  return found
 }
 
 function failed(stderr: string): ParleyError {
   return new ParleyError('internal_error', `git could not list the changes: ${stderr || 'no reason given'}`)
 }
 
-async function emptyTree(git: Git): Promise<string> {
-  const { stdout } = await git(['rev-parse', '--show-object-format'])
+async function emptyTree(look: Look): Promise<string> {
+  const { stdout } = await look(['rev-parse', '--show-object-format'])
   return emptyTrees[stdout.trim()] ?? emptyTrees.sha1!
 }

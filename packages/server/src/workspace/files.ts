@@ -45,8 +45,8 @@ export function createFolderFiles(gitIn: GitIn, now: () => number = Date.now) {
 }
 
 async function list(gitIn: GitIn, folder: string): Promise<readonly string[]> {
-  const git = await gitIn(folder, false)
-  const found = await git(['ls-files', '-z', '--cached', '--others', '--exclude-standard']).catch(
+  const { look } = gitIn({ path: folder, trusted: false })
+  const found = await look(['ls-files', '-z', '--cached', '--others', '--exclude-standard']).catch(
     () => undefined,
   )
   if (found?.code === 0)

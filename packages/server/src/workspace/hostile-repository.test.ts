@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { hookCases, hostileCases } from './hostile-cases-under-test.ts'
+import { createGitIn } from './git.ts'
+import { hookCases, hostileCases, setUpEverything } from './hostile-cases-under-test.ts'
 import {
   createHostileFolder,
   type HostileCase,
@@ -38,8 +40,53 @@ async function lookAt(path: string, env: Record<string, string | undefined>): Pr
   return changes?.files.map(({ path }) => path) ?? []
 }
 
+/** Makes every kind of change in an untrusted folder, and tries to reach other machines. */
+async function changeThings(path: string, root: string, env: Record<string, string | undefined>) {
+  const { look, change, reach } = createGitIn(env)({ path, trusted: false })
+  const place = join(root, 'added')
+  const patch = '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-edit\n+patched\n'
+  await change(['apply'], { input: patch })
+  await look(['diff-files', '--name-only'])
+  await look(['log', '-p', '-2'])
+  await change(['update-index', '--add', '--remove', '-z', '--stdin'], { input: staged })
+  await change(['write-tree'])
+  await change(['commit', '-m', 'changed'], { env: by })
+  await change(['merge-tree', '--write-tree', 'HEAD', 'side'])
+  await change(['branch', 'made', 'HEAD'])
+  await change(['update-ref', 'refs/heads/made', 'side'])
+  await change(['checkout', '-q', 'side', '--', 'a.txt'])
+  await change(['restore', '--source=HEAD~1', '--staged', '--worktree', '--', 'a.txt'])
+  await change(['worktree', 'add', '--no-checkout', '-b', 'added', place, 'HEAD'])
+  const added = createGitIn(env)({ path: place, trusted: false })
+  await added.change(['reset', '--hard'])
+  await added.look(['diff', 'HEAD~1'])
+  await change(['worktree', 'lock', place])
+  await change(['worktree', 'unlock', place])
+  await change(['worktree', 'remove', '--force', place])
+  await change(['read-tree', '-m', '-u', 'HEAD', 'side'])
+  await change(['checkout', '-f', 'side'])
+  await change(['reset', '--hard', 'HEAD~1'])
+  for (const args of [
+    ['fetch', 'evil'],
+    ['push', 'evil'],
+    ['submodule', 'update'],
+    ['gh', 'pr'],
+  ] as const)
+    await expect(reach(args)).rejects.toMatchObject({ code: 'forbidden' })
+}
+
+const staged = ['.gitattributes', 'a.txt', 'new.txt', 'inner', 'sub', 'other', ''].join('\0')
+
+const by = {
+  GIT_AUTHOR_NAME: 'p',
+  GIT_AUTHOR_EMAIL: 'p@example.com',
+  GIT_COMMITTER_NAME: 'p',
+  GIT_COMMITTER_EMAIL: 'p@example.com',
+}
+
+const everything = hostileCases.map((one) => [one.name, one] as const)
+
 describe('inspecting an untrusted folder runs nothing from it', () => {
-  const everything = hostileCases.map((one) => [one.name, one] as const)
   it.each(everything)('%s', async (_, { setUp, env, proof, unreadable = false }: HostileCase) => {
     using place = createHostileFolder(setUp)
     const given = env?.(place) ?? {}
@@ -48,7 +95,45 @@ describe('inspecting an untrusted folder runs nothing from it', () => {
     if (!unreadable && place.folder.endsWith('/repository')) expect(files).toContain('a.txt')
     if (proof !== undefined) expect(plainGitRuns(place, proof, given), 'plain git runs it').toBe(true)
   })
+})
 
+/** The settings and the filters are tried together. */
+const others = everything.filter(([name]) => !/^(the setting|a filter named) /.test(name))
+
+describe('changing an untrusted folder runs nothing from it', () => {
+  it.each(others)('%s', async (_, { setUp, env }: HostileCase) => {
+    using place = createHostileFolder(setUp)
+    const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
+    await changeThings(place.folder, place.root, given)
+    expect(ran(place)).toBe(false)
+  })
+
+  it('with all settings and hooks, but makes the changes', async () => {
+    using place = createHostileFolder(setUpEverything)
+    await changeThings(place.folder, place.root, { PATH: process.env.PATH, HOME: place.root })
+    expect(ran(place)).toBe(false)
+    const { look } = createGitIn({ PATH: process.env.PATH })({ path: place.folder, trusted: false })
+    expect((await look(['log', '--format=%s', 'main'])).stdout).toContain('changed')
+    expect(await look(['rev-parse', '--verify', 'made'])).toMatchObject({ code: 0 })
+  })
+
+  it('refuses commands that start git in other repositories, or that read files with the configuration', async () => {
+    using place = createHostileFolder(setUpEverything)
+    const { change } = createGitIn({ PATH: process.env.PATH })({ path: place.folder, trusted: false })
+    const refused = [
+      ['add', '-A'],
+      ['rm', 'a.txt'],
+      ['merge', 'side'],
+      ['commit', '-qam', 'x'],
+      ['commit', '--all'],
+      ['worktree', 'add', '../x'],
+      ['worktree', 'remove', '../x'],
+    ] as const
+    for (const args of refused) await expect(change(args)).rejects.toMatchObject({ code: 'internal_error' })
+  })
+})
+
+describe('the cases are complete', () => {
   it.each(hookCases)('plain git runs the hook $name', ({ setUp, proof }) => {
     using place = createHostileFolder(setUp)
     expect(plainGitRuns(place, proof)).toBe(true)

@@ -60,8 +60,8 @@ const standIns = new Map<string, Promise<string>>()
 let root: Promise<string> | undefined
 
 /**
- * A stand-in for the common directory of a repository. It has the repository's refs and excludes, but none of the
- * repository's configuration, attributes and hooks.
+ * A stand-in for the common directory of a repository. It has the repository's refs, reflogs and excludes, but none of
+ * the repository's configuration, attributes and hooks.
  */
 export async function standInFor(commonDir: string, format: RepositoryFormat): Promise<string> {
   const key = JSON.stringify([commonDir, format])
@@ -85,7 +85,16 @@ async function makeStandIn(commonDir: string, { objects, refs }: RepositoryForma
   const place = await mkdtemp(join(await root, 'repository-'))
   await mkdir(join(place, 'objects'))
   await mkdir(join(place, 'info'))
-  for (const part of ['refs', 'packed-refs', 'reftable', 'info/exclude'])
+  for (const part of [
+    'HEAD',
+    'logs',
+    'packed-refs',
+    'refs',
+    'reftable',
+    'shallow',
+    'worktrees',
+    'info/exclude',
+  ])
     await symlink(join(commonDir, part), join(place, part))
   const extensions = [
     ...(objects === 'sha1' ? [] : [`objectFormat = ${objects}`]),

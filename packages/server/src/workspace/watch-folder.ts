@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Git } from './git.ts'
+import type { Look } from './git.ts'
 
 export type FolderReader = {
   /** The watch has started. If `whole` is false, a part of the folder is not watched, and changes may be missed. */
@@ -32,7 +32,7 @@ const gitFiles = new Set(['HEAD', 'index', 'ORIG_HEAD'])
  */
 export class FolderWatch {
   readonly #path: string
-  readonly #git: Git
+  readonly #look: Look
   readonly #limits: WatchLimits
   readonly #readers = new Set<FolderReader>()
   readonly #watchers = new Map<string, FSWatcher>()
@@ -47,9 +47,9 @@ export class FolderWatch {
   #whole = true
   #closed = false
 
-  constructor(path: string, git: Git, limits: WatchLimits) {
+  constructor(path: string, look: Look, limits: WatchLimits) {
     this.#path = path
-    this.#git = git
+    this.#look = look
     this.#limits = limits
     this.#busy = this.#lookAtAll()
   }
@@ -84,7 +84,7 @@ export class FolderWatch {
   }
 
   async #watchGit(): Promise<boolean> {
-    const found = await this.#git(['rev-parse', '--absolute-git-dir']).catch(() => undefined)
+    const found = await this.#look(['rev-parse', '--absolute-git-dir']).catch(() => undefined)
     if (found?.code !== 0 || this.#closed) return false
     this.#gitWatcher?.close()
     this.#gitWatcher = this.#watch(found.stdout.trim(), (name) => {
@@ -212,7 +212,7 @@ export class FolderWatch {
    */
   async #keptFiles(): Promise<string> {
     if (!this.#isRepository) return ''
-    const { stdout } = await this.#git(['ls-files', '--cached', '--ignored', '--exclude-standard']).catch(
+    const { stdout } = await this.#look(['ls-files', '--cached', '--ignored', '--exclude-standard']).catch(
       () => ({ stdout: '' }),
     )
     return stdout
@@ -226,7 +226,7 @@ export class FolderWatch {
     for (let at = 0; at < asked.length; at += maxPaths) {
       // With `./`, a path that starts with a colon is not read as pathspec magic.
       const some = asked.slice(at, at + maxPaths).map((path) => `./${path}`)
-      const { stdout } = await this.#git(['check-ignore', '--', ...some]).catch(() => ({ stdout: '' }))
+      const { stdout } = await this.#look(['check-ignore', '--', ...some]).catch(() => ({ stdout: '' }))
       for (const line of stdout.split('\n')) if (line !== '') ignored.add(unquoted(line).slice(2))
     }
     if (this.#ignored.size >= this.#limits.ignored) this.#ignored = new Set()

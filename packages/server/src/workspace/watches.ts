@@ -1,4 +1,4 @@
-import type { GitIn } from './git.ts'
+import type { GitIn, SeenFolder } from './git.ts'
 import type { FolderReader, FolderWatch, WatchLimits } from './watch-folder.ts'
 
 const usualLimits = { folders: 2_000, ignored: 20_000, watches: 16 }
@@ -11,9 +11,9 @@ export function createFolderWatches(
   const watches = new Map<string, { readonly made: Promise<FolderWatch>; readers: number }>()
 
   /** Loads the code when a folder is first watched: few servers need it at their start. */
-  async function watchFolder({ path, trusted }: { path: string; trusted: boolean }): Promise<FolderWatch> {
-    const [git, { FolderWatch }] = await Promise.all([gitIn(path, trusted), import('./watch-folder.ts')])
-    return new FolderWatch(path, git, limits)
+  async function watchFolder(folder: SeenFolder): Promise<FolderWatch> {
+    const { FolderWatch } = await import('./watch-folder.ts')
+    return new FolderWatch(folder.path, gitIn(folder).look, limits)
   }
 
   function leave(key: string): void {
@@ -28,7 +28,7 @@ export function createFolderWatches(
 
   return {
     /** Reports changes to the reader until the returned function is called. Several readers of a folder share one watch. */
-    watch({ path, trusted }: { path: string; trusted: boolean }, reader: FolderReader): () => void {
+    watch({ path, trusted }: SeenFolder, reader: FolderReader): () => void {
       const key = `${trusted} ${path}`
       if (!watches.has(key) && watches.size >= limits.watches) {
         reader.watching({ whole: false })

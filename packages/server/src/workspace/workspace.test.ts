@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { countLines } from './count-lines.ts'
 import { bestOf, createFolderFiles } from './files.ts'
-import type { GitIn } from './git.ts'
+import { type GitIn, notARepository } from './git.ts'
 import { createWorkspace } from './index.ts'
 
 const workspace = createWorkspace({ env: process.env })
@@ -69,11 +69,12 @@ describe('files', () => {
     const folder = folderWith({ 'a.txt': '' })
     const [slow, clock] = [Promise.withResolvers<void>(), { now: 0 }]
     let listed = 0
-    const gitIn: GitIn = async () => {
+    const look = async () => {
       listed++
       await slow.promise
-      return async () => ({ code: 128, stdout: '', stderr: '', cut: false })
+      return notARepository
     }
+    const gitIn: GitIn = () => ({ look, change: look, reach: look })
     const files = createFolderFiles(gitIn, () => clock.now)
     const typing = [files.find(folder, 'a', 5)]
     clock.now = 60_000

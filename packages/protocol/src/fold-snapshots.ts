@@ -1,0 +1,22 @@
+import { defined } from './defined.ts'
+import type { EventOf } from './event.ts'
+import type { KnownSnapshot, KnownSnapshots } from './snapshot.ts'
+
+/** How many turns keep their snapshots in the state. Those of older turns are in the log. */
+const maxTurns = 4
+
+/** Adds a snapshot to those that the state keeps. */
+export function withSnapshot(
+  known: KnownSnapshots | undefined,
+  event: EventOf<'snapshot.taken'>,
+): KnownSnapshots {
+  const { seq, at, turnId, when, tree, head, late, leftOut } = event
+  const snapshot: KnownSnapshot = { tree, seq, at, ...defined({ head, late, leftOut }) }
+  const first = known?.first ?? snapshot
+  const turns = known?.turns ?? []
+  if (when === 'asked' || turnId === undefined) return { first, turns }
+  const before = turns.find((turn) => turn.turnId === turnId)
+  const turn = { turnId, ...before, [when]: snapshot }
+  const kept = before ? turns.map((one) => (one === before ? turn : one)) : [...turns, turn]
+  return { first, turns: kept.slice(-maxTurns) }
+}

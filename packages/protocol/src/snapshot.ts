@@ -1,0 +1,47 @@
+import { z } from 'zod'
+
+/** When a snapshot was taken: before or after a turn, or because somebody asked for it. */
+export const SnapshotWhen = z.enum(['before', 'after', 'asked'])
+export type SnapshotWhen = z.infer<typeof SnapshotWhen>
+
+/** A path of the folder that a snapshot does not contain. */
+export const LeftOut = z.object({
+  path: z.string(),
+  reason: z.string().meta({
+    description:
+      '`large`: an untracked file over 10 MB. `repository`: the files of a submodule or of another repository. `unreadable`: a file that the server may not read',
+  }),
+})
+export type LeftOut = z.infer<typeof LeftOut>
+
+/** The largest number of paths that `leftOut` names. */
+export const maxLeftOut = 20
+
+/** The tree of a session's folder at one moment. */
+export const Snapshot = z.object({
+  when: SnapshotWhen,
+  tree: z.string().meta({ description: "The id of the tree in the project's shadow" }),
+  head: z.string().optional().meta({ description: 'The commit that was checked out' }),
+  late: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'A call that writes had begun before the snapshot was complete' }),
+  leftOut: z.array(LeftOut).optional().meta({ description: 'Paths that the snapshot does not contain' }),
+})
+export type Snapshot = z.infer<typeof Snapshot>
+
+/** A snapshot as the state of a session keeps it. */
+export const KnownSnapshot = Snapshot.omit({ when: true }).extend({ seq: z.int(), at: z.number() })
+export type KnownSnapshot = z.infer<typeof KnownSnapshot>
+
+/** The snapshots of a turn. One is missing if it failed, if snapshots are off, or if the turn is still open. */
+export const TurnSnapshots = z.object({
+  turnId: z.string(),
+  before: KnownSnapshot.optional(),
+  after: KnownSnapshot.optional(),
+})
+export type TurnSnapshots = z.infer<typeof TurnSnapshots>
+
+/** The snapshots that the state of a session keeps: the first one, and those of the last turns, oldest first. */
+export const KnownSnapshots = z.object({ first: KnownSnapshot, turns: z.array(TurnSnapshots) })
+export type KnownSnapshots = z.infer<typeof KnownSnapshots>

@@ -1,0 +1,57 @@
+import { type Changes, type LeftOut, ParleyError } from '@parley/protocol'
+import { baseOf } from './base-branch.ts'
+import { changesOf, patchOf, treeChanges, treePatch } from './changes.ts'
+import type { Look, SeenFolder } from './git.ts'
+import type { ShadowedFolders } from './session-folder.ts'
+
+/** What a folder is compared with: HEAD, the hash of a commit, or what follows. Snapshots are named by their trees. */
+export type Comparison =
+  | string
+  /** Where the checked-out commits left the base branch; by default the one that the repository names. */
+  | { readonly with: 'base'; readonly branch?: string }
+  /** From a snapshot to another one, or to the folder as it is now. */
+  | { readonly with: 'snapshot'; readonly from: string; readonly to?: string }
+
+export type Compared = Changes & {
+  /** The base branch. */
+  readonly baseBranch?: string
+  readonly leftOut?: readonly LeftOut[]
+}
+
+type Parts = { readonly look: Look; readonly folders: ShadowedFolders | undefined }
+
+export async function compare(
+  { look, folders }: Parts,
+  { path: folder }: SeenFolder,
+  compared: Comparison,
+): Promise<Compared> {
+  if (typeof compared === 'string') return changesOf(look, folder, compared)
+  if (compared.with === 'base') {
+    const { branch, commit } = await baseOf(look, compared.branch)
+    return { ...(await changesOf(look, folder, commit)), baseBranch: branch }
+  }
+  const { from, to } = compared
+  const shadows = expectFolders(folders)
+  if (to !== undefined) return shadows.stored(folder, (at) => treeChanges(at, from, to))
+  return shadows.now(folder, async (at, { tree, leftOut }) => ({
+    ...(await treeChanges(at, from, tree)),
+    leftOut,
+  }))
+}
+
+export async function comparePath(
+  { look, folders }: Parts,
+  { path: folder }: SeenFolder,
+  path: string,
+  compared: Comparison,
+): Promise<{ patch: string; cut: boolean }> {
+  if (typeof compared === 'string') return patchOf(look, folder, path, compared)
+  if (compared.with === 'base')
+    return patchOf(look, folder, path, (await baseOf(look, compared.branch)).commit)
+  return expectFolders(folders).stored(folder, (at) => treePatch(at, path, compared))
+}
+
+function expectFolders(folders: ShadowedFolders | undefined): ShadowedFolders {
+  if (folders) return folders
+  throw new ParleyError('not_supported', 'This server takes no snapshots of folders.')
+}

@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { ParleyError } from '@parley/protocol'
+
+/** Starts git and the programs that need it. Each runs in its own process group, so that a kill also ends its children. */
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export type GitResult = {
+  readonly code: number
+  readonly bytes: Buffer
+  /** `bytes` as text. */
+  readonly stdout: string
+  /** The end of what was written to stderr. */
+  readonly stderr: string
+  /** True if the program was ended because it wrote more than `limit` bytes. */
+  readonly cut: boolean
+}
+
+export type RunOptions = {
+  /** The largest output, in bytes. */
+  readonly limit?: number
+  /** How long the program may run. */
+  readonly timeoutMs?: number
+  /** How long the program may run without writing anything. By default as long as it may run. */
+  readonly quietMs?: number
+  readonly signal?: AbortSignal | undefined
+  /** Written to the standard input, which is otherwise empty. */
+  readonly input?: string | Buffer
+  /** Called with everything that the program writes to stderr. */
+  readonly progress?: (text: string) => void
+}
+
+export type Run = RunOptions & {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Environment
+}
+
+const maxBytes = 64 * 1024 * 1024
+const usualTimeoutMs = 20_000
+/** Git removes its lock files when it is asked to end; it is killed if it does not end within this time. */
+const graceMs = 1_000
+/** How long the output of a program is read after its end: a child that it has left behind may hold the pipe open. */
+const drainMs = 500
+
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) signalGroup(child, 'SIGTERM')
+})
+
+export async function runProgram(run: Run): Promise<GitResult> {
+  if (run.signal?.aborted) throw aborted()
+  const { program, args, cwd, env, limit = maxBytes, input, progress } = run
+  const child = spawn(program, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
+  running.add(child)
+  const chunks: Buffer[] = []
+  let size = 0
+  let stderr = ''
+  await using ending = createEnding(child, run)
+  child.stdout.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    ending.heard()
+    if (size <= limit) chunks.push(chunk)
+    else signalGroup(child, 'SIGKILL')
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    ending.heard()
+    stderr = (stderr + text).slice(-2_000)
+    progress?.(text)
+  })
+  // A program may end before it has read its input.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input ?? '')
+  const code = await ending.closed
+  const bytes = Buffer.concat(chunks)
+  return {
+    code: code ?? -1,
+    bytes,
+    get stdout() {
+      return bytes.toString('utf8')
+    },
+    stderr: stderr.trim(),
+    cut: size > limit,
+  }
+}
+
+/** Ends the program when its time is over or the caller aborts. `closed` resolves when its output is complete. */
+function createEnding(child: ChildProcess, { program, signal, timeoutMs = usualTimeoutMs, quietMs }: Run) {
+  const { promise: closed, resolve, reject } = Promise.withResolvers<number | null>()
+  const timers = new Set<NodeJS.Timeout>()
+  const after = (ms: number, work: () => void) => {
+    const timer = setTimeout(work, ms)
+    timers.add(timer)
+    return timer
+  }
+  let failure: ParleyError | undefined
+  const end = (error: ParleyError) => {
+    if (failure) return
+    failure = error
+    signalGroup(child, 'SIGTERM')
+    after(graceMs, () => signalGroup(child, 'SIGKILL'))
+  }
+  const abort = () => end(aborted())
+  const late = (what: string) => () => end(new ParleyError('busy', `${program} ${what}. Try again.`))
+  signal?.addEventListener('abort', abort, { once: true })
+  after(timeoutMs, late('took too long'))
+  const quiet = quietMs === undefined ? undefined : after(quietMs, late('made no progress'))
+  child.on('error', (error: NodeJS.ErrnoException) => reject(cannotRun(program, error)))
+  child.on('exit', () => {
+    after(drainMs, () => {
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+    })
+  })
+  child.on('close', (code) => (failure ? reject(failure) : resolve(code)))
+  return {
+    closed,
+    heard: () => void quiet?.refresh(),
+    async [Symbol.asyncDispose]() {
+      running.delete(child)
+      signal?.removeEventListener('abort', abort)
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // The group has ended.
+  }
+}
+
+const aborted = () => new ParleyError('cancelled', 'This was cancelled before it was complete.')
+
+function cannotRun(program: string, error: NodeJS.ErrnoException): ParleyError {
+  return error.code === 'ENOENT'
+    ? new ParleyError('not_supported', `${program} is not installed here. Install it to use this.`, {
+        details: { missing: program },
+        cause: error,
+      })
+    : new ParleyError('busy', `${program} could not be run: ${error.message}. Try again.`, { cause: error })
+}

@@ -1,0 +1,79 @@
+import { stat } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import type { GitFolder, GitIn, ShadowGit } from './git.ts'
+import type { SettingsOf } from './git-settings.ts'
+import type { GitResult } from './run-git.ts'
+import { type Shadow, shadowOf } from './shadow.ts'
+
+/** A folder, seen through the shadow of its project. */
+export type ShadowFolder = {
+  readonly folder: string
+  readonly shadow: Shadow
+  readonly signal: AbortSignal | undefined
+  /** The repository itself, as one that is not trusted. */
+  readonly repository: Pick<GitFolder, 'look'>
+  /** Runs git in the shadow. Rejects if git fails. */
+  git(args: readonly [string, ...string[]], options?: InShadow): Promise<Buffer>
+  /** Like `git`, but a failure is a result. */
+  tryGit(args: readonly [string, ...string[]], options?: InShadow): Promise<GitResult>
+  /** Options that exclude what git ignores, and the data folder of Parley. */
+  readonly excluding: readonly string[]
+  /** Whether a setting makes git convert files for which no attribute of the repository says so. */
+  convertsAnywhere(): Promise<boolean>
+}
+
+export type InShadow = { readonly index?: string; readonly input?: Buffer; readonly limit?: number }
+
+export type ShadowParts = {
+  readonly gitIn: GitIn
+  readonly shadowGit: ShadowGit
+  readonly settingsOf: SettingsOf
+  /** Where the shadows are. */
+  readonly root: string
+}
+
+/** The largest time for one run of git in a shadow. */
+const timeoutMs = 60_000
+
+export async function openShadow(
+  { gitIn, shadowGit, settingsOf, root }: ShadowParts,
+  folder: string,
+  signal?: AbortSignal,
+): Promise<ShadowFolder> {
+  const shadow = await shadowOf(root, folder, async (found) => (await settingsOf(found)).format)
+  const tryGit: ShadowFolder['tryGit'] = (args, { index, ...options } = {}) =>
+    shadowGit({ ...shadow, cwd: folder }, args, {
+      ...options,
+      ...(index !== undefined && { env: { GIT_INDEX_FILE: index } }),
+      signal,
+      timeoutMs,
+    })
+  return {
+    ...{ folder, shadow, signal, tryGit },
+    repository: gitIn({ path: shadow.workTree, trusted: false }),
+    async git(args, options) {
+      const result = await tryGit(args, options)
+      if (result.code === 0 && !result.cut) return result.bytes
+      throw new ParleyError(
+        'busy',
+        `git ${args[0]} failed: ${result.stderr || 'too much output'}. Try again.`,
+      )
+    },
+    excluding: ['--exclude-standard', ...withoutData(shadow.workTree, root)],
+    async convertsAnywhere() {
+      const { repository } = shadow
+      if (!repository) return true
+      const { converts, attributes } = await settingsOf(repository)
+      const files = [attributes, join(repository.commonDir, 'info/attributes')]
+      const sizes = await Promise.all(files.map((file) => stat(file).catch(() => undefined)))
+      return converts || sizes.some((found) => found !== undefined && found.size > 0)
+    },
+  }
+}
+
+/** The data folder may be in the work tree. */
+function withoutData(workTree: string, root: string): string[] {
+  const inside = relative(workTree, root)
+  return inside === '..' || inside.startsWith('../') ? [] : [`--exclude=/${inside}/`]
+}

@@ -1,0 +1,151 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { cp, mkdir, readdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import { findRepository, type Repository, type RepositoryFormat } from './repository.ts'
+
+/**
+ * A shadow is Parley's own git directory for a project, in the data folder. It has its own configuration and no hooks,
+ * takes the objects of the repository as alternates, and adds what snapshots need. Its parts:
+ *
+ * - `objects/`, with `info/alternates`
+ * - `refs/snapshots/<session>/<tree>`: keeps the snapshots of a session
+ * - `folders/<name>/index`: for each work tree, what git knows about its files, so that the next snapshot is fast
+ *
+ * Only the process that owns the data folder writes to it. Nothing in it is locked: each file is written under a new
+ * name and then renamed, so a kill leaves at most a file that the next snapshot removes.
+ */
+export type Shadow = {
+  readonly gitDir: string
+  /** The work tree of the repository, or the folder itself. */
+  readonly workTree: string
+  readonly repository: Repository | undefined
+  /** The folder in the shadow for this work tree. */
+  readonly place: string
+}
+
+export type FormatOf = (repository: Repository) => Promise<RepositoryFormat>
+
+/** Folders that are not looked at outside a repository, where no rule says what to ignore. */
+const skipped = ['node_modules', '.venv', 'target', 'dist']
+
+/** The shadow of the folder's project. It is made if there is none. */
+export async function shadowOf(root: string, folder: string, formatOf: FormatOf): Promise<Shadow> {
+  const repository = await findRepository(folder)
+  const workTree = repository?.workTree ?? folder
+  const project = await projectOf(folder, repository)
+  const objects = repository ? (await formatOf(repository)).objects : 'sha1'
+  const gitDir = join(root, `${nameFor(project)}-${objects}`)
+  const place = join(gitDir, 'folders', nameFor(workTree))
+  const made = await mkdir(place, { recursive: false }).catch((error: NodeJS.ErrnoException) => error)
+  if (made instanceof Error && made.code === 'ENOENT') {
+    await makeShadow(gitDir, { project, repository, objects })
+    await mkdir(place, { recursive: true })
+  } else if (made instanceof Error && made.code !== 'EEXIST') throw made
+  return { gitDir, workTree, repository, place }
+}
+
+/** The real path of the repository's common directory, or the folder if it belongs to no repository. */
+export async function projectOf(
+  folder: string,
+  repository: Repository | undefined = undefined,
+): Promise<string> {
+  const found = repository ?? (await findRepository(folder))
+  if (found) return realpath(found.commonDir)
+  if (isHome(folder)) {
+    const message = `${folder} contains everything, so no snapshots are taken of it. Work in a folder of its own.`
+    throw new ParleyError('not_supported', message)
+  }
+  return folder
+}
+
+/** Whether the folder is the home folder or contains it. */
+const isHome = (folder: string) => `${homedir()}/`.startsWith(folder === '/' ? '/' : `${folder}/`)
+
+export const nameFor = (path: string) => createHash('sha256').update(path).digest('hex').slice(0, 32)
+
+type New = {
+  readonly project: string
+  readonly repository: Repository | undefined
+  readonly objects: RepositoryFormat['objects']
+}
+
+async function makeShadow(gitDir: string, { project, repository, objects }: New): Promise<void> {
+  if (/[\r\n]/.test(project))
+    throw new ParleyError(
+      'not_supported',
+      'No snapshots are taken of a folder with a line break in its path.',
+    )
+  const made = `${gitDir}.${randomBytes(6).toString('hex')}`
+  for (const part of ['objects/info', 'refs/heads', 'info', 'folders'])
+    await mkdir(join(made, part), { recursive: true, mode: 0o700 })
+  const config = ['[core]', `repositoryFormatVersion = ${objects === 'sha1' ? 0 : 1}`, 'bare = false']
+  const extensions = objects === 'sha1' ? [] : ['[extensions]', `objectFormat = ${objects}`]
+  await Promise.all([
+    writeFile(join(made, 'HEAD'), 'ref: refs/heads/none\n'),
+    writeFile(join(made, 'config'), `${[...config, ...extensions].join('\n')}\n`),
+    writeFile(join(made, 'info/attributes'), `${exactly}\n`),
+    writeFile(join(made, 'project'), project),
+    ...(repository
+      ? [
+          writeFile(join(made, 'objects/info/alternates'), `${join(project, 'objects')}\n`),
+          symlink(join(project, 'info/exclude'), join(made, 'info/exclude')),
+        ]
+      : [writeFile(join(made, 'info/exclude'), skipped.map((name) => `${name}/\n`).join(''))]),
+  ])
+  await rename(made, gitDir).catch(async (error: NodeJS.ErrnoException) => {
+    await rm(made, { recursive: true, force: true })
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+  })
+}
+
+/** Files are stored as they are, so that they can be restored exactly. */
+const exactly = '* -text -eol !ident !filter !working-tree-encoding'
+
+const refsOf = (gitDir: string, sessionId: string) => join(gitDir, 'refs/snapshots', nameFor(sessionId))
+
+/** Keeps a tree until the session is forgotten. */
+export async function keepTree({ gitDir }: Shadow, sessionId: string, tree: string): Promise<void> {
+  const folder = refsOf(gitDir, sessionId)
+  await mkdir(folder, { recursive: true })
+  const made = join(folder, `.${randomBytes(6).toString('hex')}`)
+  await writeFile(made, `${tree}\n`)
+  await rename(made, join(folder, tree))
+}
+
+export async function shareTrees({ gitDir }: Shadow, from: string, to: string): Promise<void> {
+  await cp(refsOf(gitDir, from), refsOf(gitDir, to), { recursive: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    },
+  )
+}
+
+const pruneAfterMs = 60 * 60 * 1000
+
+/**
+ * Drops the trees of a session. Removes the shadow if no other session has trees in it; otherwise calls `prune` now and
+ * then, which removes the objects that nothing needs.
+ */
+export async function forgetTrees(
+  { gitDir }: Shadow,
+  sessionId: string,
+  prune: () => Promise<unknown>,
+): Promise<void> {
+  await rm(refsOf(gitDir, sessionId), { recursive: true, force: true })
+  const left = await readdir(join(gitDir, 'refs/snapshots')).catch(() => [])
+  if (left.length === 0) {
+    const gone = `${gitDir}.${randomBytes(6).toString('hex')}`
+    await rename(gitDir, gone)
+    await rm(gone, { recursive: true, force: true, maxRetries: 3 })
+    return
+  }
+  const pruned = await stat(join(gitDir, 'pruned')).catch(() => undefined)
+  if (pruned && Date.now() - pruned.mtimeMs < pruneAfterMs) return
+  await writeFile(join(gitDir, 'pruned'), '')
+  // The kept indexes may name objects that are removed now.
+  for (const name of await readdir(join(gitDir, 'folders')))
+    await rm(join(gitDir, 'folders', name, 'index'), { force: true })
+  await prune()
+}

@@ -65,7 +65,7 @@ const extraFiles: Record<string, string[]> = {
   ],
 }
 
-/** Files of the interior that an adapter still has under another name or in another file. The list may only shrink. */
+/** The required files that an adapter lacks. The list may only shrink. */
 const missingFiles: Record<string, string[]> = {
   // The scripted agent has no program and no protocol.
   scripted: interior.required.filter((name) => !['index', 'connection', 'settings'].includes(name)),

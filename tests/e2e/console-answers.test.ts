@@ -214,7 +214,7 @@ describe('two tabs of one browser', () => {
       Object.assign(window, {
         setTimeout: (work: () => void, ms?: number) => (ms === 700 ? 0 : real(work, ms)),
       })
-      // The first tab gets the answer before the tab that sends it holds the answer's lock, as on a busy machine.
+      // The first tab gets the answer before the sending tab holds the lock of the answer, as on a busy machine.
       const reported = new Promise((resolve) => {
         new BroadcastChannel('answer-lock').addEventListener('message', resolve, { once: true })
       })

@@ -203,7 +203,7 @@ describe('a kill', () => {
     const { requestId } = open(await waiting(session), 'permission')
     await restart('SIGKILL')
     await parked(session)
-    // Every slot is taken, so that the resumption has to wait.
+    // Takes every slot, so that the resumption has to wait.
     const busy = await Promise.all(Array.from({ length: 16 }, () => begin({ type: 'hang' })))
     for (const other of busy) await when(other, (state) => state.connected)
     await client.decide(session, requestId, 'allow')

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A data folder on a disk whose space really runs out, and can be freed. */
+/** A data folder on a disk whose space really runs out and can be freed. */
 export type SmallDisk = Disposable & {
   readonly dataDir: string
   /** Shell commands that run before the server, in the shell that becomes the server. */

@@ -89,7 +89,10 @@ export async function installAgent(request: InstallRequest): Promise<Installed> 
   })
 }
 
-/** Whether the program is installed too. An adapter that loads a library may have another program. */
+/**
+ * Whether the package must contain the program. An adapter that loads a library may use another program of this
+ * machine.
+ */
 async function needsProgram({ library, withProgram = false, signal }: InstallRequest): Promise<boolean> {
   return !library || withProgram || !(await library.hasOtherProgram(signal))
 }

@@ -23,7 +23,7 @@ async function pushWorld(more: { detail?: 'none' | 'title' | 'full' } = {}) {
   }
 }
 
-/** A session with an open permission, whose alert is due. */
+/** A session with an open permission request whose alert is due. */
 async function asking({ world, derive }: AlertsUnderTest, mode = 'ask') {
   const session = await world.create({ title: 'Tidy up', mode: mode as 'ask' })
   await session.submit(permission('a.txt', { title: 'Write a.txt' }))

@@ -12,7 +12,7 @@ export type DeliverParts = SendParts &
     /** The address of the console. */
     readonly url: () => string
     readonly random: () => number
-    /** The time at which the pause ends that a target has asked for, by the id of the target. */
+    /** The end of the pause that a target has requested, by the id of the target. */
     readonly paused: Map<string, number>
     /** Removes a target that no longer exists, or disables it if it is not a browser. */
     readonly gone: (target: KnownTarget) => Promise<void>

@@ -42,7 +42,7 @@ it('every command that prints a result takes --json', () => {
   expect(without.map(({ path }) => path).sort()).toEqual(Object.keys(exceptions).sort())
 })
 
-/** The values that a command printed: one on several lines, or one on each line. */
+/** The values that a command printed: one value on several lines, or one value on each line. */
 function valuesIn(stdout: string): unknown[] {
   try {
     return [JSON.parse(stdout)]

@@ -143,7 +143,7 @@ it('parley doctor checks that the nodes reach each other, and reports a node wit
   }
   expect(well.exitCode).toBe(0)
 
-  // A server with another token does not join while it reaches another node, so it is listed by hand.
+  // A server with another token does not join while it reaches another node, so the test inserts its row.
   const third = await three.serve([], { env: { PARLEY_TOKEN: 'another-token-0123456789' } })
   await postgres.admin(
     (sql) =>

@@ -122,7 +122,7 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
   }
 }
 
-/** Opens the database, and names it in the data folder. */
+/** Opens the database, and writes its URL without the password into the data folder. */
 async function openDatabase(folder: SqliteStore, options: NodeStoreOptions): Promise<PostgresNode> {
   const { dataDir, databaseUrl } = options
   const place = options.place ?? placeOfMachine(dataDir)

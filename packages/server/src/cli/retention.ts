@@ -33,7 +33,7 @@ export function firstDueCursor({ archiveAfter, deleteAfter }: RetentionTimes, no
 }
 
 export type RetentionOptions = {
-  /** A host that does not pass operations on: each node handles only sessions that it owns or can claim. */
+  /** A host that does not pass operations to other nodes: each node handles only sessions that it owns or can claim. */
   readonly host: Pick<Host, 'list' | 'patch' | 'deleteIf'>
   readonly times: RetentionTimes
   /** Whether the session is in use in a way that its state does not show, such as an open shell. */

@@ -20,7 +20,7 @@ type World = {
   readonly session: SessionUnderTest
   /** Makes the open connection send these outputs; resolves when they are in the log. */
   says(...outputs: AgentOutput[]): Promise<void>
-  /** Makes the agent report for this time that its task still runs. */
+  /** Advances the clock by `minutes`, and makes the agent report every five minutes that its task still runs. */
   reportsFor(minutes: number, taskId?: string): Promise<void>
 }
 

@@ -112,7 +112,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   }
 }
 
-/** The ledger, and the sealer, which wakes the ledger: every seal is recorded there. */
+/** The ledger, and a sealer that wakes the ledger with each signature, because every seal is recorded in the ledger. */
 function sealing(
   { ledger: store, sealer, clock, shared }: HostOptions,
   problem: NonNullable<HostOptions['problem']>,

@@ -304,7 +304,7 @@ describe('whoever creates a link', () => {
       const one = await asking()
       for (let times = 0; times < 11; times++) statuses.push((await create(one, {}, { token })).status)
     }
-    // The eleventh link of each request is refused for its number; every attempt counts for the rate.
+    // The eleventh link of a request exceeds the limit per request. Every attempt counts towards the rate limit.
     const ofRequest = [...Array(10).fill(201), 409]
     expect(statuses.slice(0, 60)).toEqual(Array(6).fill(ofRequest).flat().slice(0, 60))
     expect(new Set(statuses.slice(60))).toEqual(new Set([429]))

@@ -74,7 +74,7 @@ export class Indexer {
       }
       cursor = page.cursor
     } while (cursor !== undefined && !this.#isClosed)
-    // A search returns the events first that were indexed last, so the sessions that changed last are indexed last.
+    // A search returns the most recently indexed events first, so the most recently changed sessions are indexed last.
     for (const log of behind.toSorted((a, b) => a.updatedAt - b.updatedAt))
       if (!this.#due.has(log.id)) this.#due.set(log.id, log)
     // A session that was created meanwhile is not in the list, but it is due.

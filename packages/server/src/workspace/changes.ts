@@ -132,8 +132,8 @@ function missingTree(reason: string): ParleyError {
 }
 
 /**
- * Whether git lists the file as untracked. Only such files are read, so no file outside the folder and none that git
- * ignores is read.
+ * Whether git lists the file as untracked. Only such files are read, so files outside the folder and files that git
+ * ignores are never read.
  */
 async function isUntracked(look: Look, folder: string, path: string): Promise<boolean> {
   const listed = await look(['ls-files', '-z', '--others', '--exclude-standard', '--', path])

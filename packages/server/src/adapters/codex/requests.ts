@@ -73,7 +73,7 @@ type Open = { readonly withdrawal: AbortController; readonly toolCallId: string 
 export class Requests {
   readonly #context: RequestContext
   readonly #open = new Map<JsonRpcId, Open>()
-  /** Open calls that were asked about. */
+  /** The ids of open calls for which permission was requested. */
   readonly #asked = new Set<string>()
 
   constructor(context: RequestContext) {

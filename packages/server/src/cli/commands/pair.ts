@@ -65,7 +65,7 @@ async function advice(server: string, context: Context): Promise<string> {
     .filter(({ leadsHere }) => leadsHere !== false)
     .map(({ program, url, leadsHere }) => {
       const tunnel = `${program} serves ${leadsHere ? 'this server' : 'a program of this machine'} at ${oneLine(url)}`
-      // Any user of this machine can listen at the port that cloudflared would use, and invent a name.
+      // Any user of this machine can listen on the port of cloudflared and report a false name.
       const check = program === 'cloudflared' ? ' Compare the name with the output of cloudflared first.' : ''
       return `${tunnel}.${check} To pair through it: ${commandLine(`pair --url ${url}`)}`
     })

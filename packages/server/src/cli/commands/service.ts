@@ -138,7 +138,7 @@ export async function serviceStatus(flags: StatusOptions, context: Context): Pro
   return server && state.state === 'running' ? 0 : 1
 }
 
-/** Prints the log of the service, with the program of the system that keeps it. */
+/** Prints the log of the service with the program that the service manager names. */
 export async function serviceLogs(flags: LogsOptions, context: Context): Promise<number> {
   const lines = Number(flags.lines)
   if (!Number.isSafeInteger(lines) || lines < 1)

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 
 export type Registry = {
   readonly context: Context
-  /** Adds a command with the common options to the program; the lines are examples. */
+  /** Adds a command with the common options to the program. `lines` are examples for its help. */
   readonly add: Add
   readonly under: (parent: Command) => Add
   /**

@@ -18,7 +18,7 @@ export async function checkLog(host: Host, sessionId: string): Promise<LogCheck>
     after = last.seq
   }
   const { events, sealedTo, isLate, seals, findings } = check.result()
-  // A session whose first turn runs has no seal yet.
+  // A session has no seal until the end of its first turn.
   const wrong = seals === 0 ? [] : findings
   return { events, sealedTo, isLate, findings: wrong.map(({ line, text }) => `Event ${line}: ${text}`) }
 }

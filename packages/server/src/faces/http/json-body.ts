@@ -20,10 +20,7 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   return parse(await readBytes(request, limit))
 }
 
-/**
- * Returns `request.body` if a server that embeds Parley has already read the body. Throws if the body was read and is
- * not there.
- */
+/** Returns `request.body`, which the embedding server has already parsed. Throws if `request.body` is missing. */
 function readBefore(request: IncomingMessage & { body?: unknown }): unknown {
   if (request.body !== undefined) return checkedDepth(request.body)
   throw invalid('The body was read before Parley received the request. Mount Parley before body parsers.')

@@ -138,7 +138,7 @@ function accessMethods(database: PostgresDatabase): AccessStore {
   }
 }
 
-/** Returns the text that `safeText` has escaped. */
+/** Reverses `safeText`: returns the original text. */
 export function original(safe: string): string {
   return JSON.parse(`"${safe}"`) as string
 }

@@ -142,7 +142,8 @@ function codeOf(authentication: Authentication, caller: Caller): SignInCode {
   const grant = kind === 'device' && authentication.devices().grantOf(principal.id)
   const id = newId('sgn')
   if (grant) return { id, caller, grant }
-  // Otherwise no browser could ever decide on a server that has printed no link.
+  // The first browser gets every scope. Otherwise no browser could ever get `decide` on a server that has printed no
+  // link.
   if (principal.id === machineId && authentication.devices().isFirst) return machineCode(authentication)
   return {
     id,

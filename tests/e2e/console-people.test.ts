@@ -7,7 +7,7 @@ import { allowOnce, card, conversation, eventually, openSession, prompt, say, sh
 
 const { server, browser, openTab } = consoleFixture()
 
-/** A tab of a new person. The invitation suggests the name, and the tab gives none. */
+/** A tab of a new person. The name comes from the invitation, because the tab sends no name. */
 async function openTabAs(role: Person['role'], name: string, path = '/', options: TabOptions = {}) {
   const invited = {
     url: server.url,

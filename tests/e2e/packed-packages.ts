@@ -28,8 +28,8 @@ export type PackedProject = {
   /** Links packages of this checkout into the project, under the names that programs import. */
   link(packages: Readonly<Record<string, string>>): void
   /**
-   * A copy of the project, changed by `npm install` with these arguments: `--omit=optional`, other packages. Takes a
-   * tenth of the processor time of a new project, because npm unpacks only the packages that differ.
+   * A copy of the project, changed by `npm install` with these arguments, such as `--omit=optional` or the names of
+   * packages. Takes a tenth of the processor time of a new project, because npm unpacks only the packages that differ.
    */
   changed(...args: string[]): PackedProject
 }

@@ -58,7 +58,7 @@ const ids = (list: unknown, field: string) =>
 
 type Ask = (path: string, body?: unknown, method?: string) => Promise<Answer>
 
-/** Creates a session in the folder with the agent. */
+/** The body of a request that creates a session. */
 const creation = (cwd: string, agent: string, more = {}) => ({ cwd, agent, ...more })
 
 async function expectCreation(path: string, ask: Ask, kind: Kind, more: object): Promise<void> {

@@ -200,7 +200,7 @@ it('a link that one node has created decides on another node, exactly once, and 
   const [link, other] = [await create(beside, machineToken), await create(beside, made.token)]
   const code = codeOf(String(link.url))
 
-  // The revocation is answered when every node has applied it.
+  // The request to revoke is answered only after every node has applied the revocation.
   await ask(owner, `/api/tokens/${made.tokenId}`, { method: 'DELETE' })
   const body = { code: codeOf(String(other.url)), decision: 'allow', inputHash }
   for (const node of nodes)

@@ -187,7 +187,7 @@ function statementsOf(db: DatabaseSync) {
   }
 }
 
-/** Other characters have a meaning in the language of queries. */
+/** True if the text is only letters and digits. Other characters have a meaning in the language of queries. */
 export function isWord(text: string): boolean {
   return /^[\p{L}\p{N}]+$/u.test(text)
 }

@@ -23,7 +23,7 @@ import { withGap } from './translate-stream.ts'
 type Cut = {
   readonly from: number
   readonly to: number
-  /** The numbers of lines after which the messages, then the status, and then the messages again are read. */
+  /** The line numbers after which the test reads the messages, then the status, and then the messages again. */
   readonly reads: readonly [number, number, number]
 }
 

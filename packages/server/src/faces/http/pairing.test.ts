@@ -176,7 +176,7 @@ describe('a browser without a key', () => {
     expect((await weak.ask('/api/agents', { headers, token: false })).status).toBe(200)
     expect((await token(weak, device.body.deviceId, 't'.repeat(43))).status).toBe(401)
 
-    // A device with a key has no secret, and a weak device no key.
+    // A device with a key has no secret, and a weak device has no key.
     const strong = deviceUnderTest(weak)
     await strong.register()
     expect((await token(weak, strong.deviceId, secret)).status).toBe(401)

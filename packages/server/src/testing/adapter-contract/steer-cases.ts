@@ -75,7 +75,7 @@ async function rightAfterThePrompt(
   }
   await release()
   await expectAnswered(bench, session, [scenario.answer])
-  // May be missing: some agents interrupt the model's answer when they are steered.
+  // The text may be missing, because some agents interrupt the answer of the model when they are steered.
   expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 
@@ -97,7 +97,7 @@ async function whileTheModelAnswers(
   }
   await release()
   await expectAnswered(bench, session, [scenario.answer])
-  // May be missing: some agents interrupt the model's answer when they are steered.
+  // The text may be missing, because some agents interrupt the answer of the model when they are steered.
   expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 

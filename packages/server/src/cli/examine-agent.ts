@@ -19,7 +19,7 @@ export type ExaminationInput = {
 }
 
 const probeMs = 10_000
-/** The time limit after `probeMs` for the programs that the probe started to end. */
+/** The time after `probeMs` within which the programs that the probe has started must end. */
 const probeGraceMs = 3_000
 const closeMs = 10_000
 /**

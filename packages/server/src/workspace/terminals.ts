@@ -267,7 +267,7 @@ function nameOf(program: string): string {
   return program.slice(program.lastIndexOf('/') + 1)
 }
 
-/** The person's own environment, without Parley's variables. */
+/** The person's own environment, without the variables of Parley and of npm. */
 function shellEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const kept = Object.entries(env).filter(
     ([name, value]) => value !== undefined && !name.startsWith('PARLEY_') && !name.startsWith('npm_'),

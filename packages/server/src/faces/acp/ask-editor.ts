@@ -128,8 +128,8 @@ async function askQuestions(
 }
 
 /**
- * The answers that refuse the questions. A refusal is sent as free text, so the result is undefined unless every
- * question accepts free text; the turn is then cancelled instead.
+ * The answers that refuse the questions. A refusal is sent as free text, so the result is undefined if a question
+ * accepts no free text. The turn is then cancelled instead.
  */
 function refusalOf(questions: readonly Question[]): Answers | undefined {
   if (!questions.every(({ freeText }) => freeText)) return undefined

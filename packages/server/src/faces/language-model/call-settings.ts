@@ -59,7 +59,10 @@ export function callSettings(options: CallOptions): CallSettings {
   }
 }
 
-/** The sentence to add to the prompt for a setting that the agent does not support. */
+/**
+ * A sentence for the prompt that asks for JSON if the agent cannot be given the schema, and the warnings about settings
+ * that the agent does not support.
+ */
 export function inWords(
   { json, wanted }: CallSettings,
   refused: readonly string[],

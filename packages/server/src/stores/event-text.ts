@@ -6,9 +6,9 @@
 export type EventText = { pack(seq: number, json: string): string; unpack(seq: number, body: string): string }
 
 const saltLength = 16
-/** The characters of `"salt":"`. */
+/** The number of characters in `"salt":"`. */
 const saltStart = 8
-/** The characters of `"salt":"",`. */
+/** The number of characters in `"salt":"",`. */
 const saltFrame = 10
 const saltField = /"salt":"[\w-]{16}",/y
 const whole = '='

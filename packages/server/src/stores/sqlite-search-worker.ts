@@ -51,7 +51,7 @@ function startAgain(): void {
   try {
     index.close()
   } catch {
-    // Its contents are deleted anyway.
+    // The file is deleted anyway.
   }
   removeSearchFile(file)
   index = new SqliteSearchFile(file)

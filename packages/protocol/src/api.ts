@@ -14,7 +14,7 @@ import { searchRoutes } from './search-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 
-export { type Route, scopesOfRoute } from './route.ts'
+export { type Route, scopesOfQuery, scopesOfRoute } from './route.ts'
 
 const definitions = {
   health: {

@@ -114,6 +114,7 @@ describe('the OpenAPI document', () => {
       'previewRewind promptId',
       'search q',
       'findFilesIn cwd',
+      'readFile path',
       'getPatch path',
       'distrustFolder folder',
     ])

@@ -58,7 +58,11 @@ function operation(name: string, route: Route) {
     summary: route.summary,
     ...(route.scope === 'open'
       ? { security: [] }
-      : { 'x-parley-scope': route.scope, 'x-parley-limits': route.limits }),
+      : {
+          'x-parley-scope': route.scope,
+          ...(route.scopesOfQuery && { 'x-parley-scopes-of-query': route.scopesOfQuery }),
+          'x-parley-limits': route.limits,
+        }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {

@@ -14,11 +14,21 @@ export function scopesOfRoute({ scope }: Pick<RouteDefinition, 'scope'>): readon
   return scope === 'open' || scope === 'any' || scope === 'command' ? [] : [scope]
 }
 
+/** The further scopes that a call of a route needs because of values in its query. */
+export function scopesOfQuery(
+  { scopesOfQuery: needed = {} }: Pick<RouteDefinition, 'scopesOfQuery'>,
+  query: Readonly<Record<string, unknown>> = {},
+): readonly Scope[] {
+  return Object.entries(needed).flatMap(([name, scopes]) => scopes[String(query[name])] ?? [])
+}
+
 export type RouteDefinition = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   summary: string
   scope: RouteScope
+  /** Further scopes, by the name of a field in the query and its value. */
+  scopesOfQuery?: Readonly<Record<string, Readonly<Record<string, readonly Scope[]>>>>
   /**
    * The way in which the limits of a caller apply. session: the parameter `id` names a session that must be within them. handled:
    * the handler or the host applies them. none: the reply is about no session, folder or agent. refused: a caller with

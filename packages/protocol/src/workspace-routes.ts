@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ChangeScope, Changes } from './change.ts'
+import { FileContent, Tree } from './file.ts'
 import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 import { ViewedFile, ViewedMarks } from './viewed.ts'
@@ -9,6 +10,14 @@ const comparison = {
   base: z.string().default('HEAD'),
   scope: ChangeScope.optional(),
   turn: z.string().optional().meta({ description: 'For the scope `turn`: its id; by default the last turn' }),
+}
+
+/** Widens a request to files that git does not list. A shell could read them too. */
+const all = {
+  all: z
+    .enum(['true', 'false'])
+    .default('false')
+    .meta({ description: 'true: also files that git does not list; needs the scope terminal' }),
 }
 
 export const workspaceRoutes = {
@@ -46,6 +55,35 @@ export const workspaceRoutes = {
       limit: limit(200, 50),
     }),
     reply: z.object({ files: z.array(z.string()) }),
+  },
+  readTree: {
+    method: 'GET',
+    path: '/api/sessions/:id/tree',
+    summary: "List one level of the session's folder",
+    scope: 'read',
+    scopesOfQuery: { all: { true: ['terminal'] } },
+    limits: 'session',
+    params: bySession,
+    query: z.object({ path: z.string().max(4096).default(''), ...all }),
+    reply: Tree,
+  },
+  readFile: {
+    method: 'GET',
+    path: '/api/sessions/:id/file',
+    summary: "Read a text or an image in the session's folder",
+    scope: 'read',
+    scopesOfQuery: { all: { true: ['terminal'] } },
+    limits: 'session',
+    params: bySession,
+    query: z.object({
+      path: z.string().min(1).max(4096),
+      rev: z
+        .string()
+        .optional()
+        .meta({ description: 'A commit or a snapshot; by default the file as it is now' }),
+      ...all,
+    }),
+    reply: FileContent,
   },
   listChanges: {
     method: 'GET',

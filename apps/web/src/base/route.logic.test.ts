@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { addressOf, type Route, routeOf } from './route.logic.ts'
 
 const at = (address: string) => {
-  const { pathname, hash } = new URL(address, 'http://parley.test')
-  return routeOf({ pathname, hash })
+  const { pathname, hash, search } = new URL(address, 'http://parley.test')
+  return routeOf({ pathname, hash, search })
 }
 
 describe('addresses', () => {
@@ -17,6 +17,9 @@ describe('addresses', () => {
     { name: 'settings', section: 'permissions' },
     { name: 'session', id: 'ses_1' },
     { name: 'session', id: 'a/b c', seq: 12 },
+    { name: 'session', id: 'ses_1', file: 'src/größe & co?#%.ts' },
+    { name: 'session', id: 'ses_1', file: 'two\nlines', line: 12 },
+    { name: 'session', id: 'ses_1', file: 'a.ts', seq: 3 },
   ]
   it.each(routes)('are parsed back into the route they were made from: %j', (route) => {
     expect(at(addressOf(route))).toEqual(route)
@@ -28,6 +31,8 @@ describe('addresses', () => {
   })
 
   it('are accepted with an invalid hash or escape', () => {
+    expect(at('/sessions/x#L12')).toEqual({ name: 'session', id: 'x' })
+    expect(at('/sessions/x?file=a#L0')).toEqual({ name: 'session', id: 'x', file: 'a' })
     expect(at('/sessions/x#e12x')).toEqual({ name: 'session', id: 'x' })
     expect(routeOf({ pathname: '/sessions/%zz', hash: '' })).toEqual({ name: 'session', id: '%zz' })
   })

@@ -8,8 +8,16 @@ export type Route =
   | { readonly name: 'settings'; readonly section?: SettingsSection }
   /** An unknown address. */
   | { readonly name: 'nowhere' }
-  /** `seq`: the block that the link points to, by the `seq` of its first event. */
-  | { readonly name: 'session'; readonly id: string; readonly seq?: number }
+  | SessionRoute
+
+/** `seq`: the event that the link points to. `file`: a path in the session's folder, to be shown beside the conversation. */
+export type SessionRoute = {
+  readonly name: 'session'
+  readonly id: string
+  readonly seq?: number
+  readonly file?: string
+  readonly line?: number
+}
 
 /** The settings sections in the order of their tabs, with their names. */
 export const sectionNames = {
@@ -26,11 +34,12 @@ export const sectionNames = {
 export type SettingsSection = keyof typeof sectionNames
 export const settingsSections = Object.keys(sectionNames) as SettingsSection[]
 
-export function routeOf({ pathname, hash }: { pathname: string; hash: string }): Route {
+type Address = { readonly pathname: string; readonly hash: string; readonly search?: string }
+
+export function routeOf({ pathname, hash, search = '' }: Address): Route {
   const [first, second] = pathname.split('/').filter((part) => part !== '')
   if (first === 'sessions' && second !== undefined) {
-    const seq = /^#e(\d{1,15})$/.exec(hash)?.[1]
-    return { name: 'session', id: decoded(second), ...(seq !== undefined && { seq: Number(seq) }) }
+    return { name: 'session', id: decoded(second), ...placeIn(search, hash) }
   }
   if (first === 'new') return { name: 'new' }
   if (first === 'inbox') return { name: 'inbox' }
@@ -43,6 +52,17 @@ export function routeOf({ pathname, hash }: { pathname: string; hash: string }):
   return { name: first === undefined ? 'home' : 'nowhere' }
 }
 
+function placeIn(search: string, hash: string): Pick<SessionRoute, 'seq' | 'file' | 'line'> {
+  const file = new URLSearchParams(search).get('file') ?? ''
+  const number = Number(/^#[eL](\d{1,15})$/.exec(hash)?.[1])
+  const isEvent = hash.startsWith('#e')
+  return {
+    ...(number >= 0 && isEvent && { seq: number }),
+    ...(file !== '' && { file }),
+    ...(number > 0 && !isEvent && file !== '' && { line: number }),
+  }
+}
+
 /** The address of a route, relative to the base of the page. */
 export function addressOf(route: Route): string {
   switch (route.name) {
@@ -51,10 +71,16 @@ export function addressOf(route: Route): string {
     case 'settings':
       return route.section === undefined ? 'settings' : `settings/${route.section}`
     case 'session':
-      return `sessions/${encodeURIComponent(route.id)}${route.seq === undefined ? '' : `#e${route.seq}`}`
+      return `sessions/${encodeURIComponent(route.id)}${placeAddress(route)}`
     default:
       return route.name
   }
+}
+
+function placeAddress({ seq, file, line }: SessionRoute): string {
+  const query = file === undefined ? '' : `?${new URLSearchParams({ file })}`
+  if (seq !== undefined) return `${query}#e${seq}`
+  return line === undefined ? query : `${query}#L${line}`
 }
 
 function decoded(part: string): string {

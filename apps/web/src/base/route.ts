@@ -10,7 +10,7 @@ export function placeInside(): string {
   return path.startsWith(basePath) ? path.slice(basePath.length - 1) : path
 }
 
-const read = () => routeOf({ pathname: placeInside(), hash: location.hash })
+const read = () => routeOf({ pathname: placeInside(), hash: location.hash, search: location.search })
 const route = createStore<Route>(read())
 const follow = () => route.set(read())
 addEventListener('popstate', follow)
@@ -30,5 +30,11 @@ export function hrefOf(to: Route): string {
 export function navigate(to: Route): void {
   const address = hrefOf(to)
   if (address !== location.href) history.pushState(null, '', address)
+  route.set(to)
+}
+
+/** Changes the address without an entry in the browser's history. */
+export function replaceRoute(to: Route): void {
+  history.replaceState(history.state, '', hrefOf(to))
   route.set(to)
 }

@@ -1,8 +1,9 @@
 import type { BlockOf, Diff, OpenToolCall, ToolContent } from '@parley/protocol'
 import { useMatchesFind } from '../base/find-text.ts'
-import { visible } from '../base/format.logic.ts'
+import { relativePath, visible } from '../base/format.logic.ts'
 import { TerminalText } from '../parts/code/terminal-text.tsx'
 import { DiffList, DiffView } from '../parts/diff/diff-view.tsx'
+import { FileLink } from '../parts/file-link.tsx'
 import { LongText } from '../parts/long-text.tsx'
 import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
@@ -24,6 +25,7 @@ function CallDetail({ call, diffs, live, folder }: Props) {
   const output = live?.output ?? ''
   return (
     <div className="flex flex-col gap-2 pt-1 pb-2">
+      <Locations call={call} diffs={diffs} folder={folder} />
       <CallInput call={call} diffs={diffs} />
       <DiffList diffs={diffs} folder={folder} />
       {call.status === 'running' && output !== '' && <TerminalText output={output} label="Output so far" />}
@@ -41,6 +43,23 @@ function CallDetail({ call, diffs, live, folder }: Props) {
         <p className="text-xs text-faint">No output</p>
       )}
     </div>
+  )
+}
+
+/** The files that the call names, except those whose changes are shown. */
+function Locations({ call, diffs, folder }: { call: Call; diffs: readonly Diff[]; folder: string }) {
+  const changed = new Set([...diffs, ...call.content].map((part) => ('path' in part ? part.path : undefined)))
+  const paths = new Map(call.locations?.map((location) => [location.path, location]))
+  const named = [...paths.values()].filter(({ path }) => !changed.has(path))
+  if (named.length === 0) return null
+  return (
+    <ul className="flex flex-wrap gap-x-3 font-mono text-xs [overflow-wrap:anywhere] text-soft">
+      {named.map((location) => (
+        <li key={location.path}>
+          <FileLink to={location}>{visible(relativePath(location.path, folder))}</FileLink>
+        </li>
+      ))}
+    </ul>
   )
 }
 

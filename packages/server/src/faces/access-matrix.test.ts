@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -53,6 +54,8 @@ async function start() {
     return { ...all, ...(Object.fromEntries(leaving) as Record<`leaving ${BrowserName}`, Stored>) }
   })
   mkdirSync(join(started.folder, 'inside'))
+  // Outside a repository, reading files needs a further scope.
+  execFileSync('git', ['init', '-q'], { cwd: started.folder })
   return started
 }
 
@@ -110,6 +113,7 @@ const examples: Readonly<Partial<Record<RouteName, { readonly query?: object; re
   command: { body: { commandId: 'x', type: 'prompt.submit', text: '[]' } },
   createSnapshot: { body: { name: 'a'.repeat(16) } },
   createRule: { body: { tool: 'x', decision: 'deny', scope: 'always' } },
+  markViewed: { body: { files: [{ path: 'x', blob: null }] } },
   setEnvironment: { body: { folder: '/nowhere', variables: {} } },
   unsetEnvironment: { query: { folder: '/nowhere' } },
 }
@@ -162,6 +166,21 @@ describe.each(names)('the route %s', (name) => {
       const wanted = scope === 'command' && held !== 'prompt' ? 'prompt' : missing
       const said = verdict(await server.ask(path, asked, tokenFor(name, held)))
       expect(said).toBe(scope === 'open' || wanted === undefined ? 'permitted' : `needs ${wanted}`)
+    },
+  )
+
+  const wider = Object.entries(route(name).scopesOfQuery ?? {}).flatMap(([field, values]) =>
+    Object.entries(values).flatMap(([value, scopes]) => scopes.map((further) => ({ field, value, further }))),
+  )
+  it.each(wider)(
+    'needs the scope $further if the query has $field=$value',
+    async ({ field, value, further }) => {
+      const { path, asked } = requestOf(name, await server.session())
+      const wide = `${path}${path.includes('?') ? '&' : '?'}${field}=${value}`
+      for (const held of needed) {
+        const said = verdict(await server.ask(wide, asked, tokenFor(name, held)))
+        expect(said).toBe(`needs ${further}`)
+      }
     },
   )
 

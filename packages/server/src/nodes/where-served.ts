@@ -50,6 +50,8 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   removeAgent: 'here',
 
   findFiles: 'place',
+  readTree: 'place',
+  readFile: 'place',
   listChanges: 'place',
   getPatch: 'place',
   openTerminal: 'place',

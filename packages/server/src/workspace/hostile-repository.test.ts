@@ -25,6 +25,10 @@ async function lookAt(path: string, env: Record<string, string | undefined>): Pr
     workspace.findFiles(path, 'a', 10),
     workspace.findFilesIn(path, 'a', 10),
     workspace.commit(path),
+    ...[true, false].flatMap((all) => [
+      workspace.tree([path], { path: '', all }),
+      workspace.file([path], { path: 'a.txt', all }),
+    ]),
     workspace.patch(folder, 'a.txt', 'HEAD'),
     workspace.patch(folder, 'new.txt', 'HEAD'),
     new Promise<void>((resolve) => {

@@ -1,6 +1,7 @@
 import type { Compared, Comparison } from './compare.ts'
 import { createFolderFiles } from './files.ts'
 import { checkFolder } from './folder.ts'
+import type { FolderContents } from './folder-contents.ts'
 import { foldersLike } from './folders.ts'
 import { createGitIn, type SeenFolder } from './git.ts'
 import { headOf } from './head.ts'
@@ -19,6 +20,8 @@ export type Workspace = {
   findFilesIn(typed: string, query: string, limit: number): Promise<string[]>
   /** The commit that is checked out in the folder; undefined if it cannot be determined. */
   commit(folder: string): Promise<string | undefined>
+  tree: FolderContents['tree']
+  file: FolderContents['file']
   /** Rejects with `not_found` if a snapshot of the comparison is not stored. */
   changes(folder: SeenFolder, compared: Comparison): Promise<Compared>
   patch(folder: SeenFolder, path: string, compared: Comparison): Promise<{ patch: string; cut: boolean }>
@@ -36,10 +39,20 @@ export function createWorkspace({ env, folders }: WorkspaceOptions): Workspace {
   const gitIn = createGitIn(env)
   const files = createFolderFiles(gitIn)
   const watches = createFolderWatches(gitIn)
+  let loading: Promise<FolderContents> | undefined
+  const contents = () => {
+    loading ??= import('./folder-contents.ts').then(({ createFolderContents }) =>
+      createFolderContents(gitIn, folders),
+    )
+    return loading
+  }
   return {
     findFolders: foldersLike,
     findFiles: (folder, query, limit) => files.find(folder, query, limit),
     findFilesIn: async (typed, query, limit) => files.find(await checkFolder(typed), query, limit),
+    // Like the code that computes changes, this is loaded on first use.
+    tree: async (folders, asked) => (await contents()).tree(folders, asked),
+    file: async (folders, asked) => (await contents()).file(folders, asked),
     commit: async (folder) => headOf(gitIn({ path: folder, trusted: false }).look),
     // The code that computes changes is loaded on first use, because a server does not need it at its start.
     async changes(folder, compared) {

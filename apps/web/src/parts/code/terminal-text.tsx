@@ -3,6 +3,7 @@ import { findText } from '../../base/find-text.ts'
 import { amount } from '../../base/format.logic.ts'
 import { useStore } from '../../base/store.ts'
 import { CopyButton } from '../copy-button.tsx'
+import { TextWithPaths } from '../file-link.tsx'
 import { ScrollRegion } from '../scroll-region.tsx'
 import { fromPlaceOf, tailOf, terminalPieces } from './terminal-text.logic.ts'
 
@@ -38,7 +39,7 @@ export const TerminalText = memo(function TerminalText({ output, label }: { outp
           {terminalPieces(shown).map((piece, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: pieces are identified by their index
             <span key={index} className={piece.look || undefined}>
-              {piece.text}
+              <TextWithPaths text={piece.text} />
             </span>
           ))}
         </pre>

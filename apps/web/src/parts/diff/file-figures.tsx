@@ -2,6 +2,7 @@ import type { Diff } from '@parley/protocol'
 import { memo, useState } from 'react'
 import { plural, relativePath, visible } from '../../base/format.logic.ts'
 import { CopyButton } from '../copy-button.tsx'
+import { FileLink } from '../file-link.tsx'
 import { ScrollRegion } from '../scroll-region.tsx'
 import { DiffCount } from './diff-count.tsx'
 import {
@@ -23,14 +24,28 @@ const shownAtMost = 5000
 const FileFigures = memo(function FileFigures({ diff, folder }: { diff: Diff; folder: string }) {
   const files = diffFiles(diff)
   const figures = files.map((file, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: a file may be named twice
-    <FileFigure key={index} file={file} note={fileNote(diff, file)} folder={folder} />
+    <FileFigure
+      // biome-ignore lint/suspicious/noArrayIndexKey: a file may be named twice
+      key={index}
+      file={file}
+      note={fileNote(diff, file)}
+      folder={folder}
+      // Without a patch, lines are not numbered as in the file.
+      line={diff.patch === undefined ? undefined : firstChanged(file.hunks)}
+    />
   ))
   return files.length === 1 ? figures : <div className="flex flex-col gap-2">{figures}</div>
 })
 
+type FigureProps = {
+  file: FileDiff
+  note: string | undefined
+  folder: string
+  line: number | undefined
+}
+
 /** One file of a diff. A long file is expanded in two steps and cut at the limit of the second step. */
-function FileFigure({ file, note, folder }: { file: FileDiff; note: string | undefined; folder: string }) {
+function FileFigure({ file, note, folder, line }: FigureProps) {
   const { path, from, binary, hunks, added, removed } = file
   const [limit, setLimit] = useState(shownAtFirst)
   const total = hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
@@ -39,7 +54,13 @@ function FileFigure({ file, note, folder }: { file: FileDiff; note: string | und
       <figcaption className="flex min-h-8 items-center gap-2 border-b border-line pr-1 pl-2.5 text-xs">
         <span className="min-w-0 flex-1 truncate font-mono" title={path}>
           {from !== undefined && <span className="text-faint">{visible(relativePath(from, folder))} → </span>}
-          {visible(relativePath(path, folder))}
+          {file.status === 'deleted' ? (
+            visible(relativePath(path, folder))
+          ) : (
+            <FileLink to={{ path, ...(line !== undefined && { line }) }}>
+              {visible(relativePath(path, folder))}
+            </FileLink>
+          )}
         </span>
         {note !== undefined && <span className="shrink-0 text-faint">{note}</span>}
         <DiffCount added={added} removed={removed} />
@@ -73,6 +94,13 @@ function FileFigure({ file, note, folder }: { file: FileDiff; note: string | und
       )}
     </figure>
   )
+}
+
+/** The first line of the new file that was changed. */
+function firstChanged(hunks: readonly Hunk[]): number | undefined {
+  for (const { lines } of hunks)
+    for (const { type, after } of lines) if (type === 'added' && after !== undefined) return after
+  return undefined
 }
 
 function HunkRows({ hunk, first }: { hunk: Hunk; first: boolean }) {

@@ -2,6 +2,8 @@ import type { Token, Tokens } from 'marked'
 import { Fragment, memo, type ReactNode, useRef } from 'react'
 import { visible } from '../../base/format.logic.ts'
 import { CodeBlock } from '../code/code-block.tsx'
+import { FileLink, useFilePlaces } from '../file-link.tsx'
+import { pathOf, pathOfLink } from '../path-text.logic.ts'
 import { ScrollRegion } from '../scroll-region.tsx'
 import {
   chunksOf,
@@ -173,7 +175,7 @@ function inline(token: Token, depth: number): ReactNode {
       )
     }
     case 'codespan':
-      return <code>{visible(token.text)}</code>
+      return <CodeSpan text={token.text} />
     case 'br':
       return <br />
     case 'link':
@@ -189,9 +191,18 @@ function inline(token: Token, depth: number): ReactNode {
   }
 }
 
+/** A piece of code. One that is a path leads to its file. */
+function CodeSpan({ text }: { text: string }) {
+  const path = pathOf(text, useFilePlaces()?.folder ?? '')
+  const code = <code>{visible(text)}</code>
+  return path ? <FileLink to={path}>{code}</FileLink> : code
+}
+
 function OutsideLink({ link, depth }: { link: Tokens.Link; depth: number }) {
   const href = safeHref(link.href)
   const words = <Inline tokens={link.tokens} depth={depth} />
+  const path = href === undefined ? pathOfLink(link.href) : undefined
+  if (path) return <FileLink to={path}>{words}</FileLink>
   if (href === undefined) return <span title={link.href}>{words}</span>
   return (
     <a href={href} target="_blank" rel="noopener noreferrer" title={href}>

@@ -284,6 +284,8 @@ it('refuse null characters in paths and names with a typed error', async () => {
     `/api/sessions/${session}/changes/patch?path=${bad}`,
     `/api/sessions/${session}/changes/patch?path=a&base=${bad}`,
     `/api/sessions/${session}/changes?base=${bad}`,
+    `/api/sessions/${session}/tree?path=${bad}`,
+    `/api/sessions/${session}/file?path=${bad}`,
     `/api/files?cwd=${encodeURIComponent(`${cwd}/a\0b`)}`,
     `/api/folders?q=${encodeURIComponent('/a\0b')}`,
   ])

@@ -54,6 +54,12 @@ it('no route runs anything from a folder that is not trusted', async () => {
         ...['a.txt', 'new.txt', 'f0.txt', 'inner', 'inner/a.txt', '.gitattributes'].map(
           (file) => `${session}/changes/patch?path=${encodeURIComponent(file)}`,
         ),
+        ...['', '&all=true'].flatMap((all) => [
+          `${session}/tree?path=${all}`,
+          `${session}/tree?path=inner${all}`,
+          `${session}/file?path=a.txt${all}`,
+          `${session}/file?path=.git/config${all}`,
+        ]),
         `/api/agents/scripted/conversations?cwd=${encodeURIComponent(cwd)}`,
         session,
         '/api/sessions',

@@ -8,6 +8,7 @@ import {
   type NodeList,
   type Route,
   type SessionNode,
+  scopesOfQuery,
   scopesOfRoute,
   type UiMessage,
   validationError,
@@ -177,6 +178,8 @@ export function mount<R extends Route>(
     const host = hostOf(context, route, wholeHost)
     const params = checked(route.params, 'The path', context.req.param())
     const query = checked(route.query, 'The query', context.req.query())
+    if (route.scope !== 'open' && !isFromNode(context))
+      expectScopes(context.get('caller').principal, scopesOfQuery(route, query))
     const body = route.body
       ? checked(route.body, 'The body', await readJson(context.env.incoming, limit))
       : undefined

@@ -2,6 +2,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { routes } from '@parley/protocol'
 import { outsideLimits } from '../../../access/index.ts'
 import type { Host } from '../../../core/index.ts'
+import type { SessionFolders } from '../../../workspace/folder-contents.ts'
 import { type App, type AppParts, mount, wantsStream } from '../mount.ts'
 
 export function mountWorkspace(app: App, parts: AppParts): void {
@@ -27,6 +28,20 @@ export function mountWorkspace(app: App, parts: AppParts): void {
     if (limits?.sessions) throw outsideLimits(`The folder ${query.cwd}`)
     const cwd = limits?.folders ? (await host.locateFolder(query.cwd)).folder : query.cwd
     return { files: await workspace.findFilesIn(cwd, query.q, query.limit) }
+  })
+  const sessionFolders = async (host: Host, sessionId: string, all: boolean): Promise<SessionFolders> => {
+    const { cwd, requested } = await host.detail(sessionId, 0)
+    // The limits of a caller apply to the first folder only. Whoever may read all files has no limits.
+    return [cwd, ...((all && requested.options?.directories) || [])]
+  }
+  mount(app, parts, routes.readTree, async ({ params, query, host }) => {
+    const all = query.all === 'true'
+    return workspace.tree(await sessionFolders(host, params.id, all), { path: query.path, all })
+  })
+  mount(app, parts, routes.readFile, async ({ params, query, host }) => {
+    const all = query.all === 'true'
+    const { path, rev } = query
+    return workspace.file(await sessionFolders(host, params.id, all), { path, rev, all })
   })
   mount(app, parts, routes.listChanges, async ({ params, query, context, host }) => {
     const folder = await folderOf(host, params.id)

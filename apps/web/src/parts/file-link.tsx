@@ -1,0 +1,54 @@
+import { createContext, type ReactNode, useContext } from 'react'
+import type { Route } from '../base/route.logic.ts'
+import { Link } from './link.tsx'
+import type { NamedPath } from './path-text.logic.ts'
+import { pathPieces } from './path-text.logic.ts'
+
+/** The folder that paths belong to, and the address at which one of its files is shown. */
+export type FilePlaces = {
+  readonly folder: string
+  /** Undefined for a path outside the folder. */
+  routeOf(to: NamedPath): Route | undefined
+}
+
+const Places = createContext<FilePlaces | undefined>(undefined)
+
+/** Makes links of the paths inside. Without it, paths are plain text. */
+export const FileLinks = Places
+
+export function useFilePlaces(): FilePlaces | undefined {
+  return useContext(Places)
+}
+
+type Props = { to: NamedPath; className?: string; children: ReactNode }
+
+/** A path that leads to the file, or only its text if the file cannot be shown. */
+export function FileLink({ to, className = '', children }: Props) {
+  const route = useFilePlaces()?.routeOf(to)
+  if (!route) return children
+  return (
+    <Link to={route} title={titleOf(to)} className={`file-link ${className}`}>
+      {children}
+    </Link>
+  )
+}
+
+function titleOf({ path, line }: NamedPath): string {
+  return line === undefined ? `Show ${path}` : `Show ${path}, line ${line}`
+}
+
+/** A text in which paths lead to their files. */
+export function TextWithPaths({ text }: { text: string }) {
+  const places = useFilePlaces()
+  if (!places) return text
+  return pathPieces(text, places.folder).map((piece, index) =>
+    piece.to ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: pieces are identified by their index
+      <FileLink key={index} to={piece.to}>
+        {piece.text}
+      </FileLink>
+    ) : (
+      piece.text
+    ),
+  )
+}

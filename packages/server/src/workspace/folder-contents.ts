@@ -1,0 +1,105 @@
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, relative } from 'node:path'
+import { type FileContent, ParleyError, type Tree } from '@parley/protocol'
+import { readContent } from './file-content.ts'
+import type { GitIn } from './git.ts'
+import { isInside, openFile } from './inside.ts'
+import type { ShadowedFolders } from './session-folder.ts'
+import { type ReadStored, readVersion } from './stored-file.ts'
+import { readTree } from './tree.ts'
+import { isGitPath, listingOf } from './unlisted.ts'
+
+/** The folders of a session: the one that it works in first. */
+export type SessionFolders = readonly [string, ...string[]]
+
+export type Asked = {
+  readonly path: string
+  /** The file as it was in this commit or snapshot. Without it, the file as it is now. */
+  readonly rev?: string | undefined
+  /** Also files that git does not list: ignored ones, git directories, and files that are in no repository. */
+  readonly all: boolean
+}
+
+export type FolderContents = {
+  tree(folders: SessionFolders, asked: Omit<Asked, 'rev'>): Promise<Tree>
+  file(folders: SessionFolders, asked: Asked): Promise<FileContent>
+}
+
+/** Reads folders and files of sessions. Runs nothing from them, and reads nothing outside them. */
+export function createFolderContents(
+  gitIn: GitIn,
+  shadows: Pick<ShadowedFolders, 'stored'> | undefined,
+): FolderContents {
+  const look = (folder: string): ReadStored => gitIn({ path: folder, trusted: false }).look
+
+  /** Throws unless git lists this entry of the folder, or the folder itself if no name is given. */
+  async function expectListed(root: string, folder: string, name?: string): Promise<void> {
+    const path = name === undefined ? folder : `${folder}/${name}`
+    if (isGitPath(path)) throw unlisted('It is in a git directory')
+    const [place, entry] =
+      name === undefined && folder !== root ? [dirname(folder), basename(folder)] : [folder, name]
+    const { isInRepository, ignored } = await listingOf(
+      gitIn,
+      root,
+      place,
+      entry === undefined ? [] : [entry],
+    )
+    if (!isInRepository) throw unlisted('It is not in a git repository')
+    if (entry !== undefined && ignored.has(entry)) throw unlisted('git ignores it')
+  }
+
+  return {
+    async tree(given, { path, all }) {
+      const folders = await realFolders(given)
+      const { real, entries, cut } = await readTree(folders, path)
+      const root = rootOf(folders, real)
+      if (!all) await expectListed(root, real)
+      const names = entries.map(({ name }) => name)
+      const { ignored } = await listingOf(gitIn, root, real, names)
+      return {
+        path: shownPath(folders, real),
+        entries: entries.map((entry) => (ignored.has(entry.name) ? { ...entry, ignored: true } : entry)),
+        cut,
+      }
+    },
+    async file(given, { path, rev, all }) {
+      if (rev !== undefined) {
+        const [folder] = given
+        // A snapshot of a folder without a repository has all its files.
+        if (!all) await expectListed(folder, folder)
+        const snapshots =
+          shadows &&
+          (<Result>(work: (git: ReadStored) => Promise<Result>) =>
+            shadows.stored(folder, ({ tryGit }) => work(tryGit)))
+        return readVersion(look(folder), snapshots, { folder, path, rev })
+      }
+      const folders = await realFolders(given)
+      await using file = await openFile(folders, path)
+      const { size } = file.stats
+      if (!all) await expectListed(rootOf(folders, file.path), dirname(file.path), basename(file.path))
+      const content = await readContent(file.handle, size)
+      return { ...content, path: shownPath(folders, file.path), absolutePath: file.path, size }
+    },
+  }
+}
+
+/** Only the folder of a session is recorded as a real path. A folder that is missing is left as it is. */
+async function realFolders([cwd, ...others]: SessionFolders): Promise<SessionFolders> {
+  return [cwd, ...(await Promise.all(others.map((other) => realpath(other).catch(() => other))))]
+}
+
+function rootOf(folders: SessionFolders, path: string): string {
+  return folders.find((folder) => isInside(folder, path)) ?? folders[0]
+}
+
+function shownPath([cwd]: SessionFolders, path: string): string {
+  return isInside(cwd, path) ? relative(cwd, path) : path
+}
+
+function unlisted(why: string): ParleyError {
+  return new ParleyError(
+    'forbidden',
+    `${why}. Such files are read with the scope terminal: ask again with all=true.`,
+    { details: { unlisted: true } },
+  )
+}

@@ -1,0 +1,148 @@
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import { hasCode, ParleyError } from '@parley/protocol'
+
+/**
+ * Opens files and folders that must be inside given folders, although somebody else may replace any part of a path with
+ * a link at any time. What was opened is checked, not the path that was asked for.
+ */
+
+/** An open file or folder, and its real path. */
+export type Opened = AsyncDisposable & {
+  readonly handle: FileHandle
+  readonly path: string
+  readonly stats: Stats
+}
+
+export function isInside(folder: string, path: string): boolean {
+  const inside = relative(folder, path)
+  return inside !== '..' && !inside.startsWith('../') && !isAbsolute(inside)
+}
+
+/** Opens a regular file for reading. Never opens a pipe or a device, which could block or have an effect. */
+export function openFile(folders: readonly string[], path: string): Promise<Opened> {
+  return opened(folders, path, {
+    isRight: (stats) => stats.isFile(),
+    flags: 0,
+    wrong: (stats) => (stats.isDirectory() ? `${path} is a folder.` : `${path} is not a regular file.`),
+  })
+}
+
+export function openFolder(folders: readonly string[], path: string): Promise<Opened> {
+  return opened(folders, path, {
+    isRight: (stats) => stats.isDirectory(),
+    flags: constants.O_DIRECTORY,
+    wrong: () => `${path} is not a folder.`,
+  })
+}
+
+type Wanted = {
+  readonly isRight: (stats: Stats) => boolean
+  readonly flags: number
+  readonly wrong: (stats: Stats) => string
+}
+
+async function opened(folders: readonly string[], path: string, wanted: Wanted): Promise<Opened> {
+  const real = await realPathInside(folders, path)
+  try {
+    const before = await lstat(real)
+    if (!wanted.isRight(before)) throw new ParleyError('validation_error', wanted.wrong(before))
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+    const handle = await open(real, flags | wanted.flags).catch((thrown: NodeJS.ErrnoException) => {
+      throw thrown.code === 'ELOOP' ? replaced() : thrown
+    })
+    try {
+      const stats = await handle.stat()
+      if (!wanted.isRight(stats)) throw new ParleyError('validation_error', wanted.wrong(stats))
+      const where = await pathOf(handle, real, stats)
+      if (!folders.some((folder) => isInside(folder, where))) throw outside(path)
+      return { handle, path: where, stats, [Symbol.asyncDispose]: () => handle.close() }
+    } catch (thrown) {
+      await handle.close()
+      throw thrown
+    }
+  } catch (thrown) {
+    throw failure(thrown, path)
+  }
+}
+
+/**
+ * The real path. Throws ParleyError `forbidden` if it is outside the folders; the error is the same whether or not there
+ * is anything.
+ */
+export async function realPathInside(folders: readonly string[], path: string): Promise<string> {
+  if (path.includes('\0'))
+    throw new ParleyError('validation_error', 'A path must not contain null characters.')
+  const given = resolve(folders[0] ?? '/', path)
+  const expectInside = (place: string) => {
+    if (!folders.some((folder) => isInside(folder, place))) throw outside(path)
+  }
+  expectInside(given)
+  try {
+    const real = await realpath(given)
+    expectInside(real)
+    return real
+  } catch (thrown) {
+    if (!hasCode(thrown, 'forbidden')) expectInside(await nearestRealPath(given))
+    throw failure(thrown, path)
+  }
+}
+
+/** The real path of the nearest folder above that exists. */
+async function nearestRealPath(path: string): Promise<string> {
+  for (let place = dirname(path); ; place = dirname(place)) {
+    const real = await realpath(place).catch(() => undefined)
+    if (real !== undefined) return real
+    if (place === dirname(place)) return place
+  }
+}
+
+/** The path under which the system knows an open file. */
+async function pathOf({ fd }: FileHandle, real: string, { dev, ino }: Stats): Promise<string> {
+  const known = await readlink(`/proc/self/fd/${fd}`).catch(() => undefined)
+  if (known !== undefined) return known
+  // Without /proc, as on macOS: the file is where the path leads if that is the same file.
+  const now = await realpath(real)
+  const there = await stat(now)
+  if (there.dev === dev && there.ino === ino) return now
+  throw replaced()
+}
+
+/** A path that leads to the open folder even if its own path is replaced; the path itself on systems without /proc. */
+export async function pathThrough({ handle, path }: Opened): Promise<string> {
+  const through = `/proc/self/fd/${handle.fd}`
+  return readlink(through).then(
+    () => through,
+    () => path,
+  )
+}
+
+function outside(path: string): ParleyError {
+  return new ParleyError(
+    'forbidden',
+    `${path} is not in the folders of this session. Only files inside them can be read.`,
+  )
+}
+
+function replaced(): ParleyError {
+  return new ParleyError('conflict', 'The file was replaced while it was opened. Try again.')
+}
+
+/** The error of a file operation, as a ParleyError that says what to do. */
+export function failure(thrown: unknown, path: string): unknown {
+  if (thrown instanceof ParleyError) return thrown
+  switch ((thrown as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'ELOOP':
+      return new ParleyError('not_found', `There is no ${path} in this session's folder.`, { cause: thrown })
+    case 'EACCES':
+    case 'EPERM':
+      return new ParleyError('forbidden', `The server may not read ${path}.`, { cause: thrown })
+    case 'ENAMETOOLONG':
+      return new ParleyError('validation_error', 'The path is too long.', { cause: thrown })
+    default:
+      return thrown
+  }
+}

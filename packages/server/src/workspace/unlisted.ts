@@ -1,0 +1,51 @@
+import { basename, dirname } from 'node:path'
+import type { GitIn } from './git.ts'
+import { isInside } from './inside.ts'
+import { findRepository } from './repository.ts'
+
+export type Listing = {
+  /** Whether the folder is in a repository, and not in its git directory. */
+  readonly isInRepository: boolean
+  /** The names that git ignores. */
+  readonly ignored: ReadonlySet<string>
+}
+
+/**
+ * Which entries of a folder git ignores. `root` is the session's folder: a repository inside an ignored folder of the
+ * session is ignored as a whole.
+ */
+export async function listingOf(
+  gitIn: GitIn,
+  root: string,
+  folder: string,
+  names: readonly string[],
+): Promise<Listing> {
+  const repository = isGitPath(folder) ? undefined : await findRepository(folder)
+  if (!repository) return { isInRepository: false, ignored: new Set() }
+  for (let workTree = repository.workTree; workTree !== root && isInside(root, workTree); ) {
+    const above = dirname(workTree)
+    if ((await ignoredIn(gitIn, above, [basename(workTree)])).size > 0)
+      return { isInRepository: true, ignored: new Set(names) }
+    const outer = await findRepository(above)
+    if (!outer) break
+    workTree = outer.workTree
+  }
+  return { isInRepository: true, ignored: await ignoredIn(gitIn, folder, names) }
+}
+
+/** Whether a path is that of a git directory, or below one. */
+export function isGitPath(path: string): boolean {
+  return path.split('/').some((name) => name.toLowerCase() === '.git')
+}
+
+async function ignoredIn(gitIn: GitIn, folder: string, names: readonly string[]): Promise<Set<string>> {
+  const { look } = gitIn({ path: folder, trusted: false })
+  // With `./`, a path that starts with a colon is not read as pathspec magic.
+  const input = names.map((name) => `./${name}\0`).join('')
+  const found = await look(['check-ignore', '-z', '--stdin'], { input })
+  // 1: none is ignored. Names about which git cannot tell count as ignored.
+  const isKnown = found.code === 0 || found.code === 1
+  if (!isKnown) return new Set(names)
+  const paths = found.stdout.split('\0').slice(0, -1)
+  return new Set(paths.map((path) => path.slice(2)))
+}

@@ -11,6 +11,7 @@ const accessStorePort = `${server}/core/access-store.ts`
 const alertStorePort = `${server}/core/alert-store.ts`
 const searchIndexPort = `${server}/core/search-index.ts`
 const ledgerStorePort = `${server}/core/ledger-store.ts`
+const handOffPort = `${server}/core/hand-off-writer.ts`
 const linkStorePort = `${server}/core/decision-link-store.ts`
 const viewedStorePort = `${server}/core/viewed-store.ts`
 const access = `${server}/access/index.ts`
@@ -180,7 +181,7 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/transcripts`,
-    mayImport: [],
+    mayImport: [handOffPort],
     packages: ['@parley/protocol', '@parley/protocol/diff', 'marked', 'node:crypto', 'node:util'],
     instead: 'transcripts are pure functions of events. What reads or sends belongs in a face.',
   },
@@ -203,6 +204,7 @@ export const serverRules: readonly Rule[] = [
       'node:fs',
       'node:os',
       'node:path',
+      'node:timers',
     ],
     instead: 'the workspace knows folders, not sessions: pass in what it needs.',
   },
@@ -354,6 +356,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/system-clock.ts`,
       `${server}/telemetry/index.ts`,
       `${server}/tools/temporary-folders.ts`,
+      `${server}/transcripts/hand-off/index.ts`,
       `${server}/version.ts`,
       `${server}/workspace/folder.ts`,
     ],

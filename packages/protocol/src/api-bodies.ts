@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Block } from './block.ts'
 import { EnvironmentVariables } from './environment.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
+import { HandOffSource } from './hand-off.ts'
 import { AgentId, CommandId, SessionId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionMode, RuleDecision, RulePattern, RuleScope } from './permission.ts'
@@ -13,11 +14,15 @@ import { SessionSummary } from './session-summary.ts'
 
 /** Request and reply bodies of the HTTP routes. */
 
-export const NewSession = z.strictObject({
+const maxContext = 400_000
+
+const NewSessionFields = z.strictObject({
   agent: AgentId,
-  cwd: z.string().min(1),
+  cwd: z.string().min(1).optional().meta({ description: 'May be absent with `from`: its folder' }),
   model: z.string().optional(),
-  mode: PermissionMode.default('ask'),
+  mode: PermissionMode.optional().meta({
+    description: '`ask` if absent; with `from`, the mode of that session',
+  }),
   title: z.string().max(200).optional(),
   mcpServers: McpServers.optional(),
   options: SessionOptions.strict().optional(),
@@ -33,17 +38,28 @@ export const NewSession = z.strictObject({
     description:
       "Environment variables of the agent's process. Not stored in the log; never returned or exported",
   }),
+  from: HandOffSource.optional().meta({
+    description: 'The session whose work this one continues; its first prompt contains a hand-off',
+  }),
+  context: z.string().regex(/\S/, 'the context is empty').max(maxContext).optional().meta({
+    description: 'The text of the hand-off as a person edited it',
+  }),
+})
+
+export const NewSession = NewSessionFields.refine(({ cwd, from }) => (cwd ?? from) !== undefined, {
+  message: 'a session needs a folder',
+  path: ['cwd'],
+}).refine(({ context, from }) => context === undefined || from !== undefined, {
+  message: 'context is only valid with from',
+  path: ['context'],
 })
 export type NewSession = z.infer<typeof NewSession>
 export type NewSessionInput = z.input<typeof NewSession>
 
 /** The fields of a session that are known before its first prompt. */
-export const ExpectedSession = NewSession.pick({
-  agent: true,
-  cwd: true,
-  model: true,
-  mode: true,
-  options: true,
+export const ExpectedSession = NewSessionFields.pick({ agent: true, model: true, options: true }).extend({
+  cwd: z.string().min(1),
+  mode: PermissionMode.default('ask'),
 })
 export type ExpectedSession = z.input<typeof ExpectedSession>
 

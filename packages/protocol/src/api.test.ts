@@ -125,8 +125,10 @@ describe('the query of an export', () => {
 describe('a new session', () => {
   const least = { agent: 'demo', cwd: '/somewhere' }
 
-  it('has the mode ask by default', () => {
-    expect(NewSession.parse(least)).toStrictEqual({ ...least, mode: 'ask' })
+  it('needs no folder if it continues another session', () => {
+    const from = { sessionId: 'ses_1' }
+    expect(NewSession.parse({ agent: 'demo', from, context: 'What happened.' })).toBeDefined()
+    expect(reads(NewSession, { ...least, context: 'What happened.' })).toBe(false)
   })
 
   it.each([

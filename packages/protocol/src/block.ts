@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Actor } from './actor.ts'
 import { ErrorInfo } from './error.ts'
+import { AgentId, SessionId } from './ids.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { Delivery, Outside, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
@@ -78,6 +79,9 @@ export const Block = taggedUnion('type', [
     code: z.string(),
     text: z.string(),
     error: ErrorInfo.optional(),
+    leadsTo: z.object({ sessionId: SessionId, agent: AgentId }).optional().meta({
+      description: 'The session that the notice leads to, and its agent',
+    }),
     ...parent,
   }),
   z.object({ ...base, type: z.literal('unrecognised'), native: z.unknown() }),

@@ -92,6 +92,8 @@ export const Command = taggedUnion('type', [
     options: SessionOptions.strict().optional(),
   }),
   z.strictObject({ ...base, type: z.literal('session.fork'), title: z.string().optional() }),
+  /** Records that another session continues the work. The host sends it when it creates that session. */
+  z.strictObject({ ...base, type: z.literal('session.hand-over'), into: SessionId }),
   z.strictObject({ ...base, type: z.literal('session.close') }),
   z.strictObject({ ...base, type: z.literal('session.release') }),
   z.strictObject({ ...base, type: z.literal('session.compact') }),

@@ -7,7 +7,7 @@ const envelope = { seq: 3, at: 30, sessionId: 'ses_1' }
 
 describe('the event types', () => {
   it.each([
-    'session.created session.configured session.renamed session.archived session.unarchived session.forked',
+    'session.created session.configured session.renamed session.archived session.unarchived session.forked session.handed-over',
     'agent.connected agent.disconnected agent.noticed agent.unrecognised',
     'prompt.submitted prompt.queued prompt.withdrawn prompt.moved',
     'queue.paused queue.resumed',
@@ -21,7 +21,7 @@ describe('the event types', () => {
   })
 
   it('each consist of a noun and a participle', () => {
-    expect([...eventTypes].filter((type) => !/^[a-z]+(-[a-z]+)?\.[a-z]+$/.test(type))).toEqual([])
+    expect([...eventTypes].filter((type) => !/^[a-z]+(-[a-z]+)?\.[a-z]+(-[a-z]+)?$/.test(type))).toEqual([])
   })
 })
 

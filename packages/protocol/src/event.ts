@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Actor } from './actor.ts'
 import { Connection } from './agent.ts'
 import { ErrorInfo } from './error.ts'
-import { BlockId, MessageId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
+import { AgentId, BlockId, MessageId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
@@ -72,6 +72,8 @@ export const SessionEvent = taggedUnion('type', [
   event('session.pinned'),
   event('session.unpinned'),
   event('session.forked', { into: SessionId, atSeq: z.int().min(1) }),
+  /** Another session, of this agent, continues the work. */
+  event('session.handed-over', { into: SessionId, agent: AgentId }),
 
   /** The agent's process was ended so that the conversation can continue in the agent's own program. */
   event('session.released'),

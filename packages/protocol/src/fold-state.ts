@@ -33,6 +33,7 @@ const bookkeeping: ReadonlySet<string> = new Set([
   'session.pinned',
   'session.unpinned',
   'session.forked',
+  'session.handed-over',
   'session.released',
   'log.sealed',
   'snapshot.taken',
@@ -246,7 +247,7 @@ function stillToFork(state: SessionState, seq: number): boolean {
 
 function created(event: EventOf<'session.created'>): Partial<SessionState> {
   const { agent, cwd, title, model, mode, options, mcpServers, at } = event
-  const { forkedFrom, importedFrom, startCommit } = event
+  const { forkedFrom, importedFrom, handedFrom, startCommit } = event
   return {
     agent,
     cwd,
@@ -255,7 +256,7 @@ function created(event: EventOf<'session.created'>): Partial<SessionState> {
     requested: { mode, ...(model !== undefined && { model }), ...(options && { options }) },
     ...(mcpServers && { mcpServers }),
     ...(forkedFrom && { forkedFrom, forkPending: true }),
-    ...defined({ importedFrom, startCommit }),
+    ...defined({ importedFrom, handedFrom, startCommit }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Block } from './block.ts'
+import type { Block, BlockOf } from './block.ts'
 import { compactionText } from './compaction-text.ts'
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
@@ -144,6 +144,11 @@ const noticeFolds: Folds = {
   'session.released': (blocks, event) => notice(blocks, event, 'info', 'session_released', releaseText),
   'session.forked': (blocks, event) =>
     notice(blocks, event, 'info', 'session_forked', `Forked into ${event.into}.`),
+  'session.handed-over': (blocks, event) => {
+    const text = `Handed over to ${event.agent}.`
+    const leadsTo = { sessionId: event.into, agent: event.agent }
+    notice(blocks, { ...event, leadsTo }, 'info', 'session_handed_over', text)
+  },
 }
 
 type Fold = (blocks: Block[], event: SessionEvent) => void
@@ -202,7 +207,11 @@ function disconnected(blocks: Block[], event: EventOf<'agent.disconnected'>): vo
 
 function notice(
   blocks: Block[],
-  event: SessionEvent & { parentToolCallId?: string | undefined; error?: unknown },
+  event: SessionEvent & {
+    parentToolCallId?: string | undefined
+    error?: unknown
+    leadsTo?: BlockOf<'notice'>['leadsTo']
+  },
   level: 'info' | 'warning' | 'error',
   code: string,
   text: string,
@@ -215,6 +224,7 @@ function notice(
     code,
     text,
     ...(error && { error }),
+    ...defined({ leadsTo: event.leadsTo }),
     ...parentOf(event),
   })
 }

@@ -80,7 +80,7 @@ describe('the OpenAPI document', () => {
 
   it('describes a body as a client writes it: fields with a default are optional', () => {
     const body = operationOf(routes.createSession)?.requestBody?.content['application/json']?.schema
-    expect(body?.required).toEqual(['agent', 'cwd'])
+    expect(body?.required).toEqual(['agent'])
   })
 
   it('declares empty replies as empty, and lists the other media types of a reply', () => {
@@ -112,6 +112,7 @@ describe('the OpenAPI document', () => {
     expect(needed).toEqual([
       'removeAgentKey variable',
       'previewRewind promptId',
+      'previewHandOff agent',
       'search q',
       'findFilesIn cwd',
       'readFile path',

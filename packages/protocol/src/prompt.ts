@@ -1,8 +1,13 @@
 import { z } from 'zod'
 import { Actor } from './actor.ts'
+import { SessionId } from './ids.ts'
 import { taggedUnion } from './tagged-union.ts'
 
-const TextPart = z.object({ type: z.literal('text'), text: z.string() })
+const handOff = SessionId.optional().meta({
+  description: 'The text is a hand-off of this session: it tells what happened there',
+})
+
+const TextPart = z.object({ type: z.literal('text'), text: z.string(), handOff })
 const ImagePart = z.object({
   type: z.literal('image'),
   mimeType: z.string(),
@@ -17,6 +22,7 @@ const FilePart = z
     path: z.string().optional().meta({ description: 'A path inside the session folder' }),
     text: z.string().optional(),
     data: z.base64().optional(),
+    handOff,
   })
   .refine(({ path, text, data }) => (path ?? text ?? data) !== undefined, {
     message: 'a file needs its path, its text or its data',

@@ -39,6 +39,7 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   'question.answer': 'decide',
   'session.configure': 'prompt',
   'session.fork': 'prompt',
+  'session.hand-over': 'prompt',
   'session.close': 'prompt',
   'session.release': 'prompt',
   'session.compact': 'prompt',
@@ -85,7 +86,8 @@ function widens({ mode, mcpServers, options }: WideningFields): boolean {
   )
 }
 
-function isWideMode(mode: PermissionMode | undefined): boolean {
+/** Whether agents make calls without asking in this mode. */
+export function isWideMode(mode: PermissionMode | undefined): boolean {
   return mode === 'accept-edits' || mode === 'bypass'
 }
 

@@ -8,6 +8,7 @@ import {
   SessionPatch,
 } from './api-bodies.ts'
 import { Command, Receipt } from './command.ts'
+import { HandOffPreview, HandOffQuery } from './hand-off.ts'
 import { AgentId, PromptId } from './ids.ts'
 import { RewindPreview } from './rewind.ts'
 import { bySession, limit, NoContent, type RouteDefinition, whole } from './route.ts'
@@ -127,6 +128,16 @@ export const sessionRoutes = {
     params: bySession,
     query: z.object({ promptId: PromptId }),
     reply: RewindPreview,
+  },
+  previewHandOff: {
+    method: 'GET',
+    path: '/api/sessions/:id/hand-off',
+    summary: 'The text with which another agent can continue the work of a session; changes nothing',
+    scope: ['read', 'prompt'],
+    limits: 'session',
+    params: bySession,
+    query: HandOffQuery.extend({ upTo: cursor }),
+    reply: HandOffPreview,
   },
   exportSession: {
     method: 'GET',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Connection } from './agent.ts'
 import { OpenBlock } from './block.ts'
+import { HandOffOrigin } from './hand-off.ts'
 import { AgentId, SessionId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
@@ -78,6 +79,7 @@ export const SessionState = z.object({
   pinned: z.boolean(),
   forkedFrom: ForkOrigin.optional(),
   importedFrom: ImportOrigin.optional(),
+  handedFrom: HandOffOrigin.optional(),
   startCommit: StartCommit.optional(),
   status: SessionStatus,
   requested: SessionSettings,

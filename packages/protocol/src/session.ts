@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { HandOffOrigin } from './hand-off.ts'
 import { AgentId, SessionId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionMode } from './permission.ts'
@@ -59,6 +60,7 @@ export const SessionCreation = z.object({
   options: SessionOptions.optional(),
   forkedFrom: ForkOrigin.optional(),
   importedFrom: ImportOrigin.optional(),
+  handedFrom: HandOffOrigin.optional(),
   startCommit: StartCommit.optional(),
 })
 export type SessionCreation = z.infer<typeof SessionCreation>

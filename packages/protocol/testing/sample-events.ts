@@ -11,6 +11,7 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
   'session.pinned': { type: 'session.pinned' },
   'session.unpinned': { type: 'session.unpinned' },
   'session.forked': { type: 'session.forked', into: 'ses_2', atSeq: 1 },
+  'session.handed-over': { type: 'session.handed-over', into: 'ses_2', agent: 'demo' },
   'session.released': { type: 'session.released' },
   'agent.connected': { type: 'agent.connected', connectionId: 'con_1', agentSessionId: 'native-1' },
   'agent.disconnected': { type: 'agent.disconnected', reason: 'idle' },

@@ -1,4 +1,10 @@
-import { bothObservers, createCoreHost, type Host, type HostOptions } from './core/index.ts'
+import {
+  bothObservers,
+  createCoreHost,
+  type Host,
+  type HostOptions,
+  type WriteHandOff,
+} from './core/index.ts'
 import type { SearchIndex } from './core/search-index.ts'
 import { createTextSearch, type TextSearch } from './search/index.ts'
 import { systemClock, systemIds } from './system-clock.ts'
@@ -9,7 +15,7 @@ import { checkFolder } from './workspace/folder.ts'
 
 type Defaults = 'checkFolder' | 'clock' | 'freeBytes' | 'ids' | 'temporaryFolders'
 
-export type CreateHostOptions = Omit<HostOptions, Defaults | 'search'> &
+export type CreateHostOptions = Omit<HostOptions, Defaults | 'search' | 'writeHandOff'> &
   Partial<Pick<HostOptions, Defaults>> & {
     /** Reports events and metrics of the host; see docs/telemetry.md. By default nothing is sent. */
     readonly telemetry?: Telemetry
@@ -33,6 +39,7 @@ export async function createHost(given: CreateHostOptions): Promise<Host> {
   const host = await createCoreHost({
     ...defaults,
     ...options,
+    writeHandOff,
     ...(search && { search: search.search }),
     observer: observers.reduce(bothObservers),
   })
@@ -42,6 +49,12 @@ export async function createHost(given: CreateHostOptions): Promise<Host> {
     await search?.close()
   }
   return telemetry.watch({ ...host, close })
+}
+
+/** The code is loaded on first use. */
+const writeHandOff: WriteHandOff = async (events, options) => {
+  const { handOff } = await import('./transcripts/hand-off/index.ts')
+  return handOff(events, options)
 }
 
 function textSearch(

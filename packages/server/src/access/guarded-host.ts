@@ -140,11 +140,14 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
   const prompting = <Input, Result>(perform: (input: Input) => Promise<Result>) => {
     return async (input: Input) => {
       expectScopes(principal, scopesOfCreation(fieldsOf(input)))
-      return perform(limits ? { ...input, ...(await permittedCreation(host, limits, input)) } : input)
+      const given = await withSource(host, principal, input)
+      return perform(limits ? { ...given, ...(await permittedCreation(host, limits, given)) } : given)
     }
   }
   const create = (own: Parameters<Host['create']>[1]) =>
-    prompting((input: Parameters<Host['create']>[0]) => host.create(input, { ...own, by }))
+    prompting((input: Parameters<Host['create']>[0]) =>
+      host.create(input, { ...own, by, mayInheritWideMode: principal.scopes.has('decide') }),
+    )
   return {
     create: (input: Parameters<Host['create']>[0], own?: Parameters<Host['create']>[1]) => create(own)(input),
     prepareSession: prompting(host.prepareSession),
@@ -162,6 +165,13 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
       host.redact(sessionId, redaction, by),
     ),
     previewRewind: ofSession(['decide'], host.previewRewind),
+    previewHandOff: ofSession(
+      ['read', 'prompt'],
+      async (sessionId, query: Parameters<Host['previewHandOff']>[1]) => {
+        if (!permitsAgent(limits, query.agent)) throw outsideLimits(`The agent ${query.agent}`)
+        return host.previewHandOff(sessionId, query)
+      },
+    ),
     offerTools: ofSession(['prompt'], host.offerTools),
     releaseTools: host.releaseTools,
     conversations: needing(['prompt'], unlimited(principal, host.conversations)),
@@ -313,6 +323,16 @@ function checkedCommand(command: CommandInput): Command {
 
 function fieldsOf(input: unknown): Partial<NewSession> {
   return typeof input === 'object' && input !== null ? (input as Partial<NewSession>) : {}
+}
+
+/** The input with the folder of the session that it continues, which the principal must be permitted to read. */
+async function withSource<Input>(host: Host, principal: Principal, input: Input): Promise<Input> {
+  const { from, cwd } = fieldsOf(input)
+  if (typeof from?.sessionId !== 'string') return input
+  expectScopes(principal, ['read'])
+  await expectReach(host, principal, from.sessionId)
+  if (!principal.limits || cwd !== undefined) return input
+  return { ...input, cwd: (await host.state(from.sessionId)).cwd }
 }
 
 /** The folders of a new session as real paths. Throws ParleyError `forbidden` unless the limits permit the session. */

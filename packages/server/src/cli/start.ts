@@ -280,6 +280,7 @@ async function hostOn(
       alerts.observer,
     ),
     commitOf: workspace.commit,
+    folderFacts: workspace.facts,
     ...(!options.adapters && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     limits: { maxSpares: 1, ...limits },

@@ -1,6 +1,7 @@
 import {
   type Actor,
   Command,
+  defined,
   ExpectedSession,
   emptyState,
   hasCode,
@@ -12,11 +13,13 @@ import {
 import type { AgentAdapter } from './agent-adapter.ts'
 import { causedBy } from './caused-by.ts'
 import { checked } from './checked.ts'
+import type { Continued, HandOffs } from './continue-session.ts'
 import { decide } from './decide.ts'
 import { checkSettings, need } from './decision.ts'
 import type { FolderTrust } from './folder-trust.ts'
 import { sessionIdFrom } from './hash.ts'
 import type { HostOptions } from './host-options.ts'
+import type { HostSessions } from './host-sessions.ts'
 import { checkMcpServers, type HostTool, toolsFor } from './host-tool.ts'
 import { LogWriter } from './log-writer.ts'
 import { type OpenSessions, stopping } from './open-sessions.ts'
@@ -25,7 +28,7 @@ import { environmentFor, type SessionServices } from './session-services.ts'
 import type { StoredReceipt } from './session-store.ts'
 import { resolvedServers, shownState } from './shown-secrets.ts'
 
-export type SessionCreation = {
+export type SessionCreation = HandOffs & {
   create(input: NewSessionInput, own?: OwnParts): Promise<SessionState>
   /**
    * Announces that a session like this will be created soon. Its agent is started in the folder, if it can be started
@@ -40,6 +43,10 @@ export type OwnParts = {
   readonly tools?: readonly HostTool[]
   /** The actor that creates the session. */
   readonly by?: Actor
+  /** Whether the actor may choose a mode in which agents do not ask, and so inherit it. Default: true. */
+  readonly mayInheritWideMode?: boolean
+  /** Records in other sessions, which other processes may own. By default, in sessions of this host. */
+  readonly command?: HostSessions['command']
 }
 
 type CreationParts = {
@@ -47,33 +54,59 @@ type CreationParts = {
   readonly sessions: OpenSessions
   readonly adapterFor: (agent: string) => AgentAdapter
   readonly trust: Pick<FolderTrust, 'trust'>
-  readonly folders: Pick<HostOptions, 'checkFolder' | 'commitOf'>
+  readonly folders: Pick<HostOptions, 'checkFolder' | 'commitOf' | 'folderFacts'>
+  readonly hostSessions: Pick<HostSessions, 'command' | 'state'>
 }
 
 export function createSessionCreation(parts: CreationParts): SessionCreation {
-  const { services, sessions, adapterFor, folders } = parts
+  const { services, sessions, adapterFor, folders, hostSessions } = parts
+  /** The code is loaded on first use. */
+  const continuing = async () => {
+    const { createContinuing } = await import('./continue-session.ts')
+    const { folderFacts } = folders
+    return createContinuing({ services, adapterFor, state: hostSessions.state, folderFacts })
+  }
+
+  async function make(asked: NewSession, id: string, receipt: Receipt, own?: OwnParts) {
+    const adapter = adapterFor(asked.agent)
+    const input = asked.from
+      ? await (await continuing()).continued(asked, asked.from, {
+          agent: adapter,
+          mayWiden: own?.mayInheritWideMode ?? true,
+        })
+      : { ...asked, cwd: asked.cwd ?? '', mode: asked.mode ?? 'ask' }
+    const cwd = await folders.checkFolder(input.cwd)
+    checkCreation(services, input, adapter, own?.tools)
+    const refusal = adapter.refusal?.()
+    if (refusal) throw refusal
+    const startCommit = await folders.commitOf?.(cwd)
+    const first = firstEvents(services, { ...input, cwd, ...defined({ startCommit }) }, id, adapter, own?.by)
+    const isNew = await store(parts, { ...input, cwd }, first, receipt, own?.by)
+    if (own?.tools) services.tools.offer(id, own.tools)
+    if (!isNew) return sessions.state(id)
+    services.observer.recorded(first.events, first.state)
+    if (sessions.closing) return first.state
+    const session = sessions.add(first.state)
+    services.news.created(first.state)
+    await session.recover()
+    sessions.startAhead(id)
+    return session.state
+  }
+
   return {
+    previewHandOff: async (sessionId, query) => (await continuing()).previewHandOff(sessionId, query),
     async create(given, own) {
       if (sessions.closing) throw stopping()
-      const input = checked(NewSession, given, 'The new session')
-      const adapter = adapterFor(input.agent)
-      const cwd = await folders.checkFolder(input.cwd)
-      checkCreation(services, input, adapter, own?.tools)
-      const id = input.commandId ? sessionIdFrom(input.commandId) : services.ids('ses')
-      await refuseMissing(services, id, input, adapter)
-      const startCommit = await folders.commitOf?.(cwd)
-      const place = { cwd, ...(startCommit !== undefined && { startCommit }) }
-      const first = firstEvents(services, { ...input, ...place }, id, adapter, own?.by)
-      const isNew = await store(parts, { ...input, cwd }, first, own?.by)
-      if (own?.tools) services.tools.offer(id, own.tools)
-      if (!isNew) return shownState(await sessions.state(id))
-      services.observer.recorded(first.events, first.state)
-      if (sessions.closing) return shownState(first.state)
-      const session = sessions.add(first.state)
-      services.news.created(first.state)
-      await session.recover()
-      sessions.startAhead(id)
-      return shownState(session.state)
+      const asked = checked(NewSession, given, 'The new session')
+      const { commandId, from } = asked
+      const id = commandId ? sessionIdFrom(commandId) : services.ids('ses')
+      const receipt = commandId === undefined ? undefined : { commandId, hash: creationHash(asked, own?.by) }
+      const before = await repeated(parts, id, receipt)
+      if (before && own?.tools) services.tools.offer(id, own.tools)
+      const state = before ?? (await make(asked, id, receipt, own))
+      const { command = hostSessions.command, by } = own ?? {}
+      if (from) await (await continuing()).record(command, { sessionId: from.sessionId, into: id, by })
+      return shownState(state)
     },
     async prepareSession(given) {
       if (sessions.closing) throw stopping()
@@ -111,23 +144,25 @@ function checkCreation(
   if (own) tools.check(own)
 }
 
-/** Throws if the agent's program is missing, unless this command has already created the session. */
-async function refuseMissing(
-  services: SessionServices,
-  id: string,
-  input: NewSession,
-  adapter: AgentAdapter,
-): Promise<void> {
-  const refusal = adapter.refusal?.()
-  if (refusal && !(await isRepeated(services, id, input))) throw refusal
+/** Identifies the command that creates a session; undefined if it has no id. */
+type Receipt = Pick<StoredReceipt, 'commandId' | 'hash'> | undefined
+
+/** Receipts of earlier versions have the mode `ask` where none was given. */
+function creationHash(asked: NewSession, by: Actor | undefined): string {
+  return receiptHash(asked.from ? asked : { ...asked, mode: asked.mode ?? 'ask' }, by)
 }
 
-async function isRepeated(
-  { store }: SessionServices,
+/** The session that this command has already created. Throws ParleyError `conflict` if another command has created it. */
+async function repeated(
+  { services: { store }, sessions }: CreationParts,
   id: string,
-  { commandId }: NewSession,
-): Promise<boolean> {
-  return commandId !== undefined && (await store.receipt(id, commandId)) !== undefined
+  receipt: Receipt,
+): Promise<SessionState | undefined> {
+  const before = receipt && (await store.receipt(id, receipt.commandId))
+  if (!receipt || !before) return undefined
+  if (isSameSender(before.hash, receipt.hash)) return sessions.state(id)
+  const message = `The commandId ${receipt.commandId} was used for another session. Choose a new one.`
+  throw new ParleyError('conflict', message)
 }
 
 /**
@@ -135,50 +170,38 @@ async function isRepeated(
  * has already created it.
  */
 async function store(
-  { services, trust }: CreationParts,
-  input: NewSession,
+  parts: CreationParts,
+  input: Continued,
   { state, stored: events }: LogWriter,
+  receipt: Receipt,
   by: Actor | undefined,
 ): Promise<boolean> {
-  const { store, environments } = services
+  const { store, environments } = parts.services
   const { id: sessionId, epoch, seq } = state
-  const { commandId } = input
-  const receipt = commandId && { commandId, hash: receiptHash(input, by), receipt: { commandId, seq } }
-  if (input.trust && !(await isRepeated(services, sessionId, input)))
-    await trust.trust(input.cwd, undefined, by)
+  if (input.trust) await parts.trust.trust(input.cwd, undefined, by)
   const hasEnv = input.env !== undefined && !(await store.load(sessionId))
   if (hasEnv) await environments.prepare(sessionId, input.env ?? {})
+  const stored = receipt && { ...receipt, receipt: { commandId: receipt.commandId, seq } }
   try {
-    await store.create({ sessionId, epoch, events, state, ...(receipt && { receipt }) })
+    await store.create({ sessionId, epoch, events, state, ...(stored && { receipt: stored }) })
     return true
   } catch (error) {
     if (hasEnv && !(await store.load(sessionId))) await environments.prepare(sessionId, {})
     if (!receipt || !hasCode(error, 'conflict')) throw error
-    await expectSameCommand(services, sessionId, receipt)
+    if (!(await repeated(parts, sessionId, receipt))) throw error
     return false
   }
-}
-
-async function expectSameCommand(
-  { store }: SessionServices,
-  id: string,
-  { commandId, hash }: StoredReceipt,
-): Promise<void> {
-  const before = await store.receipt(id, commandId)
-  if (before && isSameSender(before.hash, hash)) return
-  const message = `The commandId ${commandId} was used for another session. Choose a new one.`
-  throw new ParleyError('conflict', message)
 }
 
 /** The first events, in one batch: a session and its first prompt are stored together or not at all. */
 function firstEvents(
   { clock, ids, limits, sealer }: SessionServices,
-  input: NewSession & { startCommit?: string },
+  input: Omit<Continued, 'model'> & { readonly model?: string | undefined; readonly startCommit?: string },
   id: string,
   agent: AgentAdapter,
   by?: Actor,
 ): LogWriter {
-  const { prompt, commandId, trust, env, ...creation } = input
+  const { prompt, commandId, trust, env, from, context: text, ...creation } = input
   const now = clock.now()
   const writer = new LogWriter(emptyState(id, ids('epo')), sealer)
   writer.add(now, ...causedBy(by, [{ type: 'session.created', ...creation }]))

@@ -60,6 +60,8 @@ export function decide(state: SessionState, command: Command, context: DecideCon
       return submit(state, { parts: [rewindPart(command)], delivery: 'queue' }, context)
     case 'session.fork':
       return fork(state, command, context)
+    case 'session.hand-over':
+      return handOver(command, context)
   }
 }
 
@@ -262,6 +264,12 @@ function fork(
   expectNoTurn(state, 'Wait until it ends, then fork.')
   const into = sessionIdFrom([state.id, commandId])
   return { drafts: [{ type: 'session.forked', into, atSeq: state.seq }], reply: { sessionId: into } }
+}
+
+/** Records that another session continues the work. */
+function handOver({ into }: CommandOf<'session.hand-over'>, { continuedBy: agent }: DecideContext): Decision {
+  if (agent === undefined) throw new ParleyError('internal_error', 'The session was not looked up.')
+  return { drafts: [{ type: 'session.handed-over', into, agent }] }
 }
 
 function refuseFixed(state: SessionState, options: SessionOptions, { agent }: DecideContext): void {

@@ -20,6 +20,8 @@ export type DecideContext = {
   readonly rules: readonly PermissionRule[]
   /** The place of the session's folder, if several processes share the store. */
   readonly place?: string | undefined
+  /** For session.hand-over: the agent of the session that continues the work. */
+  readonly continuedBy?: string
   /** The sender of the command. */
   readonly actor?: Actor
 }

@@ -3,6 +3,7 @@ import type { AgentKeeper } from './agent-keeper.ts'
 import type { AgentLeftovers } from './agent-leftovers.ts'
 import type { AgentInstaller } from './agent-list.ts'
 import type { Clock, Ids } from './clock.ts'
+import type { FolderFacts, WriteHandOff } from './hand-off-writer.ts'
 import type { HostObserver } from './host-observer.ts'
 import type { HostTool, HostToolEnv, TemporaryFolders } from './host-tool.ts'
 import type { LedgerStore } from './ledger-store.ts'
@@ -29,6 +30,10 @@ export type HostOptions = {
   readonly checkFolder: (cwd: string) => Promise<string>
   /** The HEAD commit of a folder, stored with a new session. Never rejects. */
   readonly commitOf?: (folder: string) => Promise<string | undefined>
+  /** What is known about a folder; for hand-offs. Never rejects. */
+  readonly folderFacts?: (folder: string) => Promise<FolderFacts>
+  /** Tells a session to another agent. Without it, no session can be handed over. */
+  readonly writeHandOff?: WriteHandOff
   readonly clock: Clock
   readonly ids: Ids
   readonly limits?: Partial<Limits>

@@ -170,6 +170,7 @@ const recordedOnly: ReadonlySet<Command['type']> = new Set([
   'queue.resume',
   'permission.decide',
   'question.answer',
+  'session.hand-over',
 ])
 
 async function detailOf(

@@ -86,6 +86,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     slots: createConnectionSlots(limits.maxConnections),
     tools: createSessionTools(options.tools),
     toolEnv: options.toolEnv ?? (() => ({})),
+    writeHandOff: options.writeHandOff,
     observer: guardedObserver(options.observer, problem),
     problem,
   }
@@ -101,7 +102,11 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...environments.methods,
     ...createImporting({ services, adapterFor, checkFolder }),
     ...rules.methods,
-    ...createSessionCreation({ services, sessions, adapterFor, trust: trust.methods, folders: options }),
+    ...createSessionCreation({
+      ...{ services, sessions, hostSessions, adapterFor },
+      trust: trust.methods,
+      folders: options,
+    }),
     ...hostSessions,
     ...ledger.methods,
     search: options.search ?? noSearch,

@@ -54,10 +54,14 @@ export function createSessionCommands(
       ...(by && { actor: by }),
       mustWait: rejoin.isRequired || services.awaits !== undefined,
     })
+    const continuedBy = await agentContinuing(command)
     const copy = await copyFor(command, by, decideContext)
     let receipt: Receipt = { commandId, seq: 0 }
     const recorded = log.transact((state) => {
-      const { reply, drafts, ...decision } = decide(state, command, decideContext())
+      const { reply, drafts, ...decision } = decide(state, command, {
+        ...decideContext(),
+        ...defined({ continuedBy }),
+      })
       return {
         ...decision,
         ledger: services.sealer ? grantedEntries(decision.rules) : [],
@@ -76,6 +80,13 @@ export function createSessionCommands(
     }
     if (copy?.announce()) startAhead(copy.sessionId)
     return { receipt, fresh: true }
+  }
+
+  /** For session.hand-over: the agent of the session that continues the work; undefined for other commands. */
+  async function agentContinuing(command: Command): Promise<string | undefined> {
+    if (command.type !== 'session.hand-over') return undefined
+    const { agentContinuing: agentOf } = await import('./hand-off.ts')
+    return agentOf(services.store, log.sessionId, command)
   }
 
   /**
@@ -133,13 +144,21 @@ function forked(drafts: readonly EventDraft[]): DraftOf<'session.forked'> {
   return draft
 }
 
+/** Commands that end something, or record something that the agent has no part in. */
+const worksWithoutAgent: ReadonlySet<Command['type']> = new Set([
+  'turn.cancel',
+  'prompt.withdraw',
+  'session.close',
+  'session.hand-over',
+])
+
 /**
- * The agent that the command is for. Throws if the agent is unknown, except for commands that only end something:
- * they must work even if the agent was removed. The agents of an awaited place may be unknown here.
+ * The agent that the command is for. Throws if the agent is unknown, except for commands that need no agent: they must
+ * work even if the agent was removed. The agents of an awaited place may be unknown here.
  */
 function agentFor({ adapter, log, services }: SessionContext, { type }: Command): DecideContext['agent'] {
   if (adapter) return adapter
-  const ends = type === 'turn.cancel' || type === 'prompt.withdraw' || type === 'session.close'
+  const ends = worksWithoutAgent.has(type)
   if (ends || services.awaits !== undefined)
     return { name: log.state.agent, capabilities: capabilities(), modes: [] }
   throw unknownAgentOf(log.state)

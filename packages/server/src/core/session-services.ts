@@ -6,6 +6,7 @@ import type { Clock, Ids } from './clock.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import type { SessionEnvironments } from './environment.ts'
 import type { Trusts } from './folder-trust.ts'
+import type { WriteHandOff } from './hand-off-writer.ts'
 import type { HostObserver } from './host-observer.ts'
 import type { HostToolEnv, HostToolSet, TemporaryFolders } from './host-tool.ts'
 import type { LedgerMethods } from './ledger.ts'
@@ -48,6 +49,7 @@ export type SessionServices = {
   readonly tools: SessionTools
   readonly toolEnv: HostToolEnv
   readonly temporaryFolders: TemporaryFolders
+  readonly writeHandOff: WriteHandOff | undefined
   readonly observer: HostObserver
   readonly news: SessionNews
   readonly problem: (problem: { error: unknown; doing: string; sessionId?: string }) => void

@@ -106,7 +106,19 @@ async function withLinks(work: (links: readonly string[]) => Promise<void>): Pro
 const message = { id: newId('cmd'), role: 'user', parts: [{ type: 'text', text: '[]' }] }
 
 const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> = {
-  createSession: (ask, kind) => expectCreation('/api/sessions', ask, kind, { mode: 'ask' }),
+  async createSession(ask, kind) {
+    await expectCreation('/api/sessions', ask, kind, { mode: 'ask' })
+    const goOn = (sessionId: string, more = {}) =>
+      ask('/api/sessions', { agent: 'scripted', from: { sessionId }, ...more })
+    expect(codeOf(await goOn(outside))).toBe('not_found')
+    expect(codeOf(await goOn(outside, { cwd: folders.inside }))).toBe('not_found')
+    if (kind === 'sessions') return expect(isOutside(await goOn(inside))).toBe(true)
+    expect((await goOn(inside)).body.cwd).toBe(folders.inside)
+    const beyond = kind === 'agents' ? { agent: 'other' } : { cwd: folders.outside }
+    expect(isOutside(await goOn(inside, beyond))).toBe(true)
+    const preview = await ask(`/api/sessions/${inside}/hand-off?agent=other`)
+    expect(isOutside(preview)).toBe(kind === 'agents')
+  },
   prepareSession: (ask, kind) => expectCreation('/api/sessions/prepare', ask, kind, { mode: 'ask' }),
   async listSessions(ask) {
     const found = ids((await ask('/api/sessions?limit=1')).body.sessions, 'id')

@@ -111,6 +111,7 @@ function exampleOf(shape: Shape, name = ''): unknown {
 /** Examples for schemas that check more than the types of their fields. */
 const examples: Readonly<Partial<Record<RouteName, { readonly query?: object; readonly body?: object }>>> = {
   command: { body: { commandId: 'x', type: 'prompt.submit', text: '[]' } },
+  createSession: { body: { agent: 'x', cwd: 'x' } },
   createSnapshot: { body: { name: 'a'.repeat(16) } },
   createRule: { body: { tool: 'x', decision: 'deny', scope: 'always' } },
   markViewed: { body: { files: [{ path: 'x', blob: null }] } },
@@ -215,6 +216,7 @@ const commandSamples: Readonly<Record<CommandType, Record<string, unknown>>> = {
   'question.answer': { requestId: 'req_x', answers: {} },
   'session.configure': { model: 'scripted-small' },
   'session.fork': {},
+  'session.hand-over': { into: 'ses_x' },
   'session.close': {},
   'session.release': {},
   'session.compact': {},

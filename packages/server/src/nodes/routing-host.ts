@@ -37,14 +37,17 @@ export function createRoutingHost(options: RoutingOptions): Host {
     by?: Actor,
   ) => routed(sessionId, here, (url) => there(http(url, by)))
 
+  const command: Host['command'] = (sessionId, command, by) =>
+    routed(
+      sessionId,
+      () => host.command(sessionId, command, by),
+      (url) => links.at(url)?.command(sessionId, command, by) ?? Promise.reject(new LinkLost()),
+    )
+
   return {
     ...host,
-    command: (sessionId, command, by) =>
-      routed(
-        sessionId,
-        () => host.command(sessionId, command, by),
-        (url) => links.at(url)?.command(sessionId, command, by) ?? Promise.reject(new LinkLost()),
-      ),
+    command,
+    create: (input, own) => host.create(input, { ...own, command }),
     patch: (id, patch, by) =>
       call(
         id,

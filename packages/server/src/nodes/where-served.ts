@@ -49,6 +49,8 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   installAgent: 'here',
   removeAgent: 'here',
 
+  // Names the branch and the changed files of the folder.
+  previewHandOff: 'place',
   findFiles: 'place',
   readTree: 'place',
   readFile: 'place',

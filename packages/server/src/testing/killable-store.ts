@@ -9,10 +9,13 @@ const never = new Promise<never>(() => undefined)
 export function killableStore(store: SessionStore): {
   store: SessionStore
   killAt(write: number, applied: boolean): void
+  /** Resolves when the process is killed. */
+  readonly killed: Promise<void>
 } {
   let left = Number.POSITIVE_INFINITY
   let applyLast = false
   let dead = false
+  const { promise: killed, resolve: kill } = Promise.withResolvers<void>()
 
   const writing =
     <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
@@ -21,6 +24,7 @@ export function killableStore(store: SessionStore): {
       if (left-- > 0) return work(...args)
       dead = true
       if (applyLast) await work(...args)
+      kill()
       return never
     }
   const reading =
@@ -29,6 +33,7 @@ export function killableStore(store: SessionStore): {
       dead ? never : work(...args)
 
   return {
+    killed,
     killAt(write, applied) {
       left = write
       applyLast = applied

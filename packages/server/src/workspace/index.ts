@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Changes, defined } from '@parley/protocol'
 import type { Compared, Comparison } from './compare.ts'
 import { createFolderFiles } from './files.ts'
 import { checkFolder } from './folder.ts'
@@ -12,6 +14,9 @@ import { createFolderWatches } from './watches.ts'
 export type { Compared, Comparison } from './compare.ts'
 export type { SeenFolder } from './git.ts'
 
+/** How long the facts of a folder may take. */
+const factsMs = 2_000
+
 export type Workspace = {
   /** Folders anywhere on the machine whose path starts with the typed text. */
   findFolders(typed: string, limit: number): Promise<string[]>
@@ -22,6 +27,8 @@ export type Workspace = {
   commit(folder: string): Promise<string | undefined>
   tree: FolderContents['tree']
   file: FolderContents['file']
+  /** The branch and the changed files of a folder, as far as they can be determined soon. Never rejects. */
+  facts(folder: string): Promise<Partial<Pick<Changes, 'branch'> & { readonly changes: Changes['files'] }>>
   /** Rejects with `not_found` if a snapshot of the comparison is not stored. */
   changes(folder: SeenFolder, compared: Comparison): Promise<Compared>
   patch(folder: SeenFolder, path: string, compared: Comparison): Promise<{ patch: string; cut: boolean }>
@@ -54,6 +61,15 @@ export function createWorkspace({ env, folders }: WorkspaceOptions): Workspace {
     tree: async (folders, asked) => (await contents()).tree(folders, asked),
     file: async (folders, asked) => (await contents()).file(folders, asked),
     commit: async (folder) => headOf(gitIn({ path: folder, trusted: false }).look),
+    async facts(path) {
+      const { changesOf } = await import('./changes.ts')
+      const found = changesOf(gitIn({ path, trusted: false }).look, path)
+      const late = pause(factsMs, undefined, { ref: false })
+      const changes = await Promise.race([found.catch(() => undefined), late])
+      if (!changes) return {}
+      const { branch, files } = changes
+      return { ...defined({ branch }), changes: files }
+    },
     // The code that computes changes is loaded on first use, because a server does not need it at its start.
     async changes(folder, compared) {
       const { compare } = await import('./compare.ts')

@@ -43,7 +43,7 @@ export function commandIn([first, ...rest]: readonly PromptPart[], cwd: string):
 function nativePart(part: PromptPart, cwd: string): NativePromptPart {
   switch (part.type) {
     case 'text':
-      return part
+      return { type: 'text', text: part.text }
     case 'command':
       return { type: 'text', text: `/${part.name}${part.arguments ? ` ${part.arguments}` : ''}` }
     case 'image':

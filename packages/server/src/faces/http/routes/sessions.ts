@@ -13,5 +13,8 @@ export function mountSessions(app: App, parts: AppParts): void {
   mount(app, parts, routes.previewRewind, ({ params, query, host }) =>
     host.previewRewind(params.id, query.promptId),
   )
+  mount(app, parts, routes.previewHandOff, ({ params, query, host }) =>
+    host.previewHandOff(params.id, defined(query)),
+  )
   mount(app, parts, routes.command, ({ params, body, host }) => host.command(params.id, body))
 }

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { AgentId, PromptId, SessionId } from './ids.ts'
+
+/** The name of the file with which an agent gets a hand-off. */
+export const handOffFileName = 'hand-off.md'
+
+const before = PromptId.optional().meta({ description: 'Only what was before this prompt is handed over' })
+
+const upTo = z.int().min(1).optional().meta({
+  description: 'Only events up to this one are handed over; not used with `before`',
+})
+
+/** What a new session continues. */
+export const HandOffSource = z.strictObject({
+  sessionId: SessionId,
+  before,
+  upTo,
+})
+export type HandOffSource = z.infer<typeof HandOffSource>
+
+/** The session whose work a session continues, and up to where it was handed over. */
+export const HandOffOrigin = z.object({
+  sessionId: SessionId,
+  seq: z.int().min(0).meta({ description: 'The last event that was handed over' }),
+  before,
+  edited: z.literal(true).optional().meta({ description: 'A person has edited the text' }),
+})
+export type HandOffOrigin = z.infer<typeof HandOffOrigin>
+
+/** The size of a hand-off, and what is missing in it. */
+export const HandOffSize = z.object({
+  characters: z.int(),
+  turns: z.int().meta({ description: 'The number of turns of the session' }),
+  shortened: z.int().meta({ description: 'How many turns are told in part' }),
+  leftOut: z.int().meta({ description: 'How many turns are not told' }),
+  images: z.int().meta({ description: 'How many images are attached' }),
+  imagesNamed: z.int().meta({ description: 'How many images are only named' }),
+})
+export type HandOffSize = z.infer<typeof HandOffSize>
+
+/** A hand-off before it is given to an agent. */
+export const HandOffPreview = HandOffSize.extend({
+  text: z.string(),
+  seq: z.int().meta({ description: 'The last event that is handed over; `upTo` of `from`' }),
+  budget: z.int().meta({ description: 'The longest text for this agent and model, in characters' }),
+})
+export type HandOffPreview = z.infer<typeof HandOffPreview>
+
+/** What a hand-off is asked for. */
+export const HandOffQuery = z.object({
+  agent: AgentId,
+  model: z.string().optional(),
+  before,
+  upTo,
+})
+export type HandOffQuery = z.infer<typeof HandOffQuery>

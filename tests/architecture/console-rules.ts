@@ -45,6 +45,7 @@ export function consoleRules(): Rule[] {
     })
   feature('changes')
   feature('composer')
+  feature('hand-off')
   feature('import')
   feature('inbox', [], ['request'])
   feature('inspector')

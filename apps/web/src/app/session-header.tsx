@@ -9,15 +9,16 @@ import { type Preferences, preferences, setPreferences } from '../base/preferenc
 import { useHas, useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
-import { lazyPart } from '../parts/lazy-part.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { BackToSessions } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
-import { registerSessionActions } from '../session-data/session-actions.ts'
+import { type HandOffPoint, registerSessionActions } from '../session-data/session-actions.ts'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useAllSessions, useCachedSessions } from '../session-data/session-list.ts'
 import { RenameField } from '../sessions/session-row.tsx'
 
 const SessionNodeFact = lazy(() => import('./session-node.tsx'))
+const handOffPart = lazyPart(() => import('../hand-off/hand-off-dialog.tsx'))
 const sessionMenu = lazyPart(() => import('./session-menu.tsx'))
 
 export function SessionHeader({ onFind }: { onFind: () => void }) {
@@ -32,7 +33,10 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   const head = useRef<HTMLElement>(null)
   useFocusBack(renaming, () => head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]'))
   useFocusFromPanel(head)
-  useEffect(() => registerSessionActions({ find: onFind, rename: () => setRenaming(true) }))
+  const [handOff, setHandOff] = useState<HandOffPoint>()
+  useEffect(() =>
+    registerSessionActions({ find: onFind, rename: () => setRenaming(true), handOff: setHandOff }),
+  )
   return (
     <header ref={head} className="flex min-h-12 items-center gap-1 border-b border-line px-3 max-md:px-1">
       <BackToSessions className="size-9 pointer-coarse:size-11" />
@@ -60,11 +64,21 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
         label="Session menu"
         part={sessionMenu}
         list={(SessionMenu, menu) => (
-          <SessionMenu {...menu} onRename={() => setRenaming(true)} onFind={onFind} />
+          <SessionMenu
+            {...menu}
+            onRename={() => setRenaming(true)}
+            onFind={onFind}
+            onHandOff={() => setHandOff({})}
+          />
         )}
       >
         <Ellipsis size={17} />
       </Menu>
+      {handOff && (
+        <Lazy part={handOffPart}>
+          {(HandOffDialog) => <HandOffDialog point={handOff} onClose={() => setHandOff(undefined)} />}
+        </Lazy>
+      )}
     </header>
   )
 }

@@ -1,4 +1,5 @@
 import {
+  ArrowRightLeft,
   ClipboardCopy,
   FoldVertical,
   GitFork,
@@ -21,9 +22,9 @@ import { toast, toastError } from '../parts/toasts.tsx'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { exportEntry, lifecycleEntries } from '../sessions/session-entries.tsx'
 
-type Props = OpenMenu & { onRename: () => void; onFind: () => void }
+type Props = OpenMenu & { onRename: () => void; onFind: () => void; onHandOff: () => void }
 
-export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
+export default function SessionMenu({ onRename, onFind, onHandOff, ...menu }: Props) {
   const id = useSessionState((state) => state.id)
   const title = useSessionState((state) => state.title)
   const pinned = useSessionState((state) => state.pinned)
@@ -50,6 +51,7 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
       onSelect: () => run(navigator.clipboard.writeText(cwd).then(() => toast('Copied the folder path.'))),
     },
     prompts && agent?.capabilities.fork && { label: 'Fork', icon: GitFork, onSelect: () => run(fork()) },
+    prompts && { label: 'Go on with…', icon: ArrowRightLeft, onSelect: onHandOff },
     prompts &&
       agent?.capabilities.compaction && {
         label: 'Compact context',

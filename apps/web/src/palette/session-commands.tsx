@@ -1,5 +1,5 @@
 import type { SessionSummary } from '@parley/protocol'
-import { FileDiff, ListChecks, Pencil, ScanText, Search, SquareTerminal } from 'lucide-react'
+import { ArrowRightLeft, FileDiff, ListChecks, Pencil, ScanText, Search, SquareTerminal } from 'lucide-react'
 import { type Preferences, setPreferences } from '../base/preferences.ts'
 import { may } from '../base/self.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
@@ -24,7 +24,14 @@ export function sessionCommands(session: SessionSummary): readonly PaletteComman
       onSelect: later(() => sessionActions()?.find()),
     },
     ...(may('prompt')
-      ? [{ label: 'Rename', icon: Pencil, onSelect: later(() => sessionActions()?.rename()) }]
+      ? [
+          { label: 'Rename', icon: Pencil, onSelect: later(() => sessionActions()?.rename()) },
+          {
+            label: 'Go on with…',
+            icon: ArrowRightLeft,
+            onSelect: later(() => sessionActions()?.handOff({})),
+          },
+        ]
       : []),
     ...change,
     { label: 'Plan', icon: ListChecks, onSelect: show('plan') },

@@ -1,5 +1,17 @@
-/** Actions that only the page of the open session can perform, for use by the command palette. */
-type SessionActions = { readonly find: () => void; readonly rename: () => void }
+/** A point of the session, up to which its work is handed over. Without fields: its end. */
+export type HandOffPoint = {
+  readonly before?: string
+  readonly upTo?: number
+  /** The first prompt that is suggested. */
+  readonly prompt?: string
+}
+
+/** Actions that only the page of the open session can perform, for use by the command palette and by its rows. */
+type SessionActions = {
+  readonly find: () => void
+  readonly rename: () => void
+  readonly handOff: (point: HandOffPoint) => void
+}
 
 let here: SessionActions | undefined
 

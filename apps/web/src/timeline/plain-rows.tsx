@@ -1,9 +1,11 @@
 import type { BlockOf, OpenBlock } from '@parley/protocol'
-import { FoldVertical, Info, Layers } from 'lucide-react'
+import { ArrowRightLeft, FoldVertical, Info, Layers } from 'lucide-react'
 import { memo } from 'react'
+import { useAgentName } from '../base/agents.ts'
 import { useMatchesFind } from '../base/find-text.ts'
 import { plural, visible } from '../base/format.logic.ts'
 import { asJson } from '../call/call-text.logic.ts'
+import { Link } from '../parts/link.tsx'
 import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { Callout } from './callout.tsx'
 import type { GroupNode } from './nodes.logic.ts'
@@ -65,6 +67,7 @@ export const GroupRow = memo(function GroupRow({ node, open, onToggle }: GroupRo
 
 export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'notice'> }) {
   if (block.code === 'context_compacted') return <Compaction text={block.text} />
+  if (block.leadsTo) return <HandedOver leadsTo={block.leadsTo} />
   if (block.level === 'info') {
     return (
       <p className="flex items-start gap-2 px-1.5 py-0.5 text-sm text-soft">
@@ -75,6 +78,29 @@ export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'no
   }
   return <Callout level={block.level} text={block.text} />
 })
+
+/** Leads to the session that continues the work. */
+function HandedOver({
+  leadsTo: { sessionId, agent },
+}: {
+  leadsTo: NonNullable<BlockOf<'notice'>['leadsTo']>
+}) {
+  const name = useAgentName(agent)
+  return (
+    <p className="flex items-center gap-2 px-1.5 py-0.5 text-sm text-soft">
+      <ArrowRightLeft size={14} aria-hidden className="shrink-0" />
+      <span className="[overflow-wrap:anywhere]">
+        Handed over to{' '}
+        <Link
+          to={{ name: 'session', id: sessionId }}
+          className="text-mark underline pointer-coarse:inline-flex pointer-coarse:min-h-11 pointer-coarse:items-center"
+        >
+          {visible(name)}
+        </Link>
+      </span>
+    </p>
+  )
+}
 
 /** A divider: the agent has only a summary of everything above it. */
 function Compaction({ text }: { text: string }) {

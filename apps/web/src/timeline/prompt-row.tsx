@@ -6,6 +6,7 @@ import { useMatchesFind } from '../base/find-text.ts'
 import { visible } from '../base/format.logic.ts'
 import { useSelf } from '../base/self.ts'
 import { Picture } from '../call/picture.tsx'
+import { HandOffCard, type HandOffPart } from './hand-off-card.tsx'
 import { RowActions } from './row-actions.tsx'
 
 export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'prompt'> }) {
@@ -64,6 +65,7 @@ function Clamped({ text, children }: { text: string; children: ReactNode }) {
 
 function promptSummary(parts: readonly PromptPart[]): string {
   return parts
+    .filter((part) => !isHandOff(part))
     .map((part) => (part.type === 'text' ? part.text : (rewindText(part) ?? part.name ?? part.type)))
     .join(' ')
 }
@@ -79,7 +81,12 @@ function PromptParts({ parts }: { parts: readonly PromptPart[] }) {
   )
 }
 
+function isHandOff(part: PromptPart): part is HandOffPart {
+  return (part.type === 'text' || part.type === 'file') && part.handOff !== undefined
+}
+
 function PartView({ part }: { part: PromptPart }) {
+  if (isHandOff(part)) return <HandOffCard part={part} />
   if (part.type === 'text') return <p className="whitespace-pre-wrap">{part.text}</p>
   if (part.type === 'image') {
     return <Picture mimeType={part.mimeType} data={part.data} name={part.name ?? 'Attached picture'} />

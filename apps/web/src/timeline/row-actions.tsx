@@ -1,4 +1,4 @@
-import { Link as LinkIcon, RotateCcw } from 'lucide-react'
+import { ArrowRightLeft, Link as LinkIcon, RotateCcw } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useAgent } from '../base/agents.ts'
 import { hrefOf } from '../base/route.ts'
@@ -7,6 +7,7 @@ import { IconButton } from '../parts/button.tsx'
 import { CopyButton, copyText } from '../parts/copy-button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { toast } from '../parts/toasts.tsx'
+import { sessionActions } from '../session-data/session-actions.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 
 const rewindPart = lazyPart(() => import('./rewind-dialog.tsx'))
@@ -46,8 +47,24 @@ function Actions({ seq, text, promptId, className = '' }: Props) {
       <IconButton label="Copy link" className="size-6!" onClick={copyLink}>
         <LinkIcon size={13} />
       </IconButton>
+      <GoOn seq={seq} text={text} promptId={promptId} />
       {promptId !== undefined && <Rewind promptId={promptId} />}
     </span>
+  )
+}
+
+/** Hands over what was before a prompt, or what was said up to an answer. */
+function GoOn({ seq, text, promptId }: Pick<Props, 'seq' | 'text'> & { promptId: string | undefined }) {
+  const point = promptId === undefined ? { upTo: seq } : { before: promptId, prompt: text }
+  if (!useMay('prompt')) return null
+  return (
+    <IconButton
+      label={promptId === undefined ? 'Go on from here with…' : 'Go on from before this prompt with…'}
+      className="size-6!"
+      onClick={() => sessionActions()?.handOff(point)}
+    >
+      <ArrowRightLeft size={13} />
+    </IconButton>
   )
 }
 

@@ -6,6 +6,7 @@ export function addSessionCommands(registry: Registry): void {
   addReading(registry)
   addStopping(registry)
   addEditing(registry)
+  addHandOff(registry)
   addImport(registry)
 }
 
@@ -180,6 +181,30 @@ function addEditing({ add, run }: Registry): void {
     .option('--title <title>', 'the title of the fork')
     .option(...json)
     .action(run(async () => (await load()).fork))
+}
+
+function addHandOff({ add, context, run }: Registry): void {
+  add(
+    'hand-off',
+    'create a session of another agent that continues the work of a session',
+    'parley hand-off last codex',
+    'parley hand-off last codex "Fix the failing test"',
+    'parley hand-off last codex --show',
+  )
+    .argument(...sessionArgument)
+    .argument('<agent>', `the agent that continues; see: ${context.invocation} agents`)
+    .argument('[prompt]', 'the first prompt (default: continue the work)')
+    .option('--before <prompt>', 'hand over only what was before this prompt, by its id')
+    .option('--model <model>', 'the model')
+    .option('--show', 'print the text that the agent would get, and create nothing')
+    .option('--json', 'print the session, or with --show the text and its size, as JSON')
+    .addHelpText(
+      'after',
+      `
+The first prompt of the new session contains the facts and the conversation of the earlier one.
+If they are too long for the agent, the oldest turns are shortened first.`,
+    )
+    .action(run(async () => (await import('../commands/hand-off.ts')).handOff))
 }
 
 function addImport({ add, run }: Registry): void {

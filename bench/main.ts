@@ -17,6 +17,7 @@ import { consoleInBrowser } from './console.ts'
 import { deltas } from './deltas.ts'
 import { fanOut } from './fan-out.ts'
 import { fold } from './fold.ts'
+import { handOff } from './hand-off.ts'
 import { install } from './install.ts'
 import { latency } from './latency.ts'
 import type { Figure, Row } from './lib/figure.ts'
@@ -45,6 +46,7 @@ const figures: readonly Figure[] = [
   search,
   opening,
   fold,
+  handOff,
   storedBytes,
   memory,
   start,

@@ -1,4 +1,5 @@
 import { adapterRules } from './adapter-rules.ts'
+import { faceRules } from './face-rules.ts'
 import type { Rule } from './rule.ts'
 import { server } from './workspace.ts'
 
@@ -20,14 +21,6 @@ const otherNodes = `${server}/faces/other-nodes.ts`
 const agentHelpers = `${server}/adapters/*`
 const agentList = `${server}/adapters/index.ts`
 const agentInstaller = `${server}/agent-installer.ts`
-
-const face = (name: string, mayImport: string[], packages: string[]): Rule => ({
-  folder: `${server}/faces/${name}`,
-  mayImport,
-  packages: ['@parley/protocol', ...packages],
-  instead:
-    'a face uses core/index.ts, the workspace and transcripts, not a store, an adapter, another face or the interior of core. Export from core/index.ts what faces need, or pass it in from embed.ts and the CLI.',
-})
 
 export const serverRules: readonly Rule[] = [
   {
@@ -69,56 +62,7 @@ export const serverRules: readonly Rule[] = [
     ],
     instead: 'a store uses its ports and the protocol. A decision belongs in core.',
   },
-  face(
-    'acp',
-    [core, access],
-    ['@agentclientprotocol/sdk', '@parley/protocol/diff', 'node:fs', 'node:path', 'node:url', 'zod'],
-  ),
-  face(
-    'chat',
-    [core, sessionStorePort, sockets, `${server}/transcripts`, `${server}/workspace`],
-    ['node:http', 'pino', 'zod'],
-  ),
-  face(
-    'http',
-    [
-      core,
-      access,
-      `${server}/alerts/targets.ts`,
-      sessionStorePort,
-      accessStorePort,
-      linkStorePort,
-      viewedStorePort,
-      sockets,
-      otherNodes,
-      `${server}/proof`,
-      `${server}/transcripts`,
-      `${server}/workspace`,
-    ],
-    [
-      '@hono/node-server',
-      'hono',
-      'node:crypto',
-      'node:events',
-      'node:fs',
-      'node:http',
-      'node:https',
-      'node:net',
-      'node:os',
-      'node:path',
-      'node:stream',
-      'node:tls',
-      'node:util',
-      'node:zlib',
-      'openid-client',
-      'pino',
-      'ws',
-    ],
-  ),
-  face('ipc', [core, access, `${server}/transcripts`], ['zod']),
-  face('language-model', [core, agentPort, `${server}/transcripts`], []),
-  face('terminal', [sockets, `${server}/workspace`], ['pino', 'ws']),
-  face('websocket', [core, access, sockets], ['node:crypto', 'node:stream', 'pino', 'ws']),
+  ...faceRules,
   {
     folder: `${server}/access`,
     mayImport: [core, accessStorePort, linkStorePort],

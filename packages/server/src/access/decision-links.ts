@@ -5,6 +5,7 @@ import {
   type DecisionLink,
   defaultLinkMs,
   defined,
+  type ErrorCode,
   hasCode,
   type LinkDecision,
   type LinkedRequest,
@@ -56,6 +57,8 @@ export type LinkUse = {
   readonly decision: LinkDecision
   readonly link: DecisionLinkRecord
   readonly actor: Actor
+  /** False if the owner of the session did not say whether the decision was recorded. */
+  readonly isCertain: boolean
 }
 
 /**
@@ -79,7 +82,7 @@ export class DecisionLinks {
   ): Promise<{ readonly link: DecisionLink; readonly code: string }> {
     const { store, host, now } = this.#parts
     const holder = holderOf(principal)
-    expectScopes(principal, ['decide'])
+    expectScopes(principal, ['read', 'decide'])
     this.#expectPossible(decisions)
     const session = await host.detail(sessionId, 0)
     const request = linkable(session, requestId)
@@ -117,7 +120,8 @@ export class DecisionLinks {
   /** The links that the principal may see and that can still decide. */
   async list(principal: Principal): Promise<DecisionLink[]> {
     const { store, host, now } = this.#parts
-    const seen = (await store.openDecisionLinks(now())).filter((link) => isShownTo(principal, link))
+    const unrevoked = await store.unrevokedDecisionLinks(now())
+    const seen = unrevoked.filter((link) => link.usedAt === undefined && isShownTo(principal, link))
     const sessions = new Map<string, SessionDetail | undefined>()
     for (const { session } of seen)
       if (!sessions.has(session)) sessions.set(session, await sessionOf(host, session))
@@ -132,10 +136,13 @@ export class DecisionLinks {
   /** Rejects with ParleyError `not_found` for a link that the principal may not see, or that is over. */
   async revoke(principal: Principal, linkId: string): Promise<DecisionLink> {
     const { store, host, now } = this.#parts
-    const link = (await store.openDecisionLinks(now())).find(({ id }) => id === linkId)
+    const link = (await store.unrevokedDecisionLinks(now())).find(({ id }) => id === linkId)
     const isSeen = link && isShownTo(principal, link)
     if (isSeen) await expectReach(host, principal, link.session)
-    if (isSeen && (await store.revokeDecisionLink(linkId, now()))) return shown(link)
+    // A link that is used is revoked too, as long as its request is open: the decision may still be refused.
+    const session = isSeen && (await sessionOf(host, link.session))
+    const canDecide = session && (link.usedAt === undefined || isOpenIn(session, link))
+    if (canDecide && (await store.revokeDecisionLink(linkId, now()))) return shown(link)
     throw new ParleyError(
       'not_found',
       `There is no link ${linkId} that can still decide. List the links to see their ids.`,
@@ -159,8 +166,14 @@ export class DecisionLinks {
     }
   }
 
-  /** Decides the request of the link, with the scope `once`. Rejects like `show`. */
-  async decide({ code, decision, inputHash }: DecisionByLink): Promise<LinkUse> {
+  /**
+   * Decides the request of the link, with the scope `once`. Rejects like `show`. Calls `record` unless the decision was
+   * refused: then the link can be used again. If the outcome is unknown, the link stays used.
+   */
+  async decide(
+    { code, decision, inputHash }: DecisionByLink,
+    record: (use: LinkUse) => Promise<void>,
+  ): Promise<LinkDecision> {
     const { store, host, now } = this.#parts
     const { link, request, creator } = await this.#valid(code)
     if (!this.#decisionsOf(link).includes(decision))
@@ -170,6 +183,7 @@ export class DecisionLinks {
     if (inputHash !== link.inputHash) throw otherInput(request)
     if (!(await store.useDecisionLink(link.hash, now()))) throw overWith('used')
     const principal = principalOf(link, creator)
+    const use = { decision, link, actor: actorOf(principal, 'http') }
     try {
       await hostFor(host, principal, 'http').command(link.session, {
         type: 'permission.decide',
@@ -181,10 +195,12 @@ export class DecisionLinks {
         inputHash,
       })
     } catch (error) {
-      await store.releaseDecisionLink(link.hash)
+      if (isRefusal(error)) await store.releaseDecisionLink(link.hash)
+      else await record({ ...use, isCertain: false })
       throw error
     }
-    return { decision, link, actor: actorOf(principal, 'http') }
+    await record({ ...use, isCertain: true })
+    return decision
   }
 
   /** The link of the code, with its creator, session and request. Rejects unless the link can decide now. */
@@ -197,7 +213,7 @@ export class DecisionLinks {
     if (link.revokedAt !== undefined) throw overWith('revoked')
     if (link.expiresAt <= now()) throw overWith('expired')
     const creator = await this.#parts.principalOf(link.createdBy.holder)
-    if (!creator || !holds(creator, 'decide')) throw overWith('rights')
+    if (!creator || !holds(creator, 'decide') || !holds(creator, 'read')) throw overWith('rights')
     const session = await sessionOf(host, link.session)
     if (!session) throw overWith('resolved')
     if (!permitsSession(creator.limits, session)) throw overWith('rights')
@@ -286,6 +302,20 @@ function shown(link: DecisionLinkRecord): DecisionLink {
   const { personId } = createdBy
   return { linkId, name, sessionId, requestId, decisions: [...decisions], personId, createdAt, expiresAt }
 }
+
+/** True if nothing was recorded. After any other error, the owner of the session may still record the decision. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ParleyError && refusals.has(error.code)
+}
+
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  'conflict',
+  'forbidden',
+  'not_found',
+  'not_supported',
+  'unauthorized',
+  'validation_error',
+])
 
 function hashOf(code: string): string {
   return hash('sha256', code, 'base64url')

@@ -131,7 +131,7 @@ function resolvedAlert(event: Resolution): About {
     subject: requestId,
     requestId,
     outcome,
-    by: actor?.person.name ?? by,
+    by: actor?.link?.name ?? actor?.person.name ?? by,
     ...defined({ turnId }),
   }
 }

@@ -24,15 +24,15 @@ export type DecisionLinkRecord = {
  * PORT. Stores decision links, and makes no decisions. Rules:
  * - a change is durable against the death of this process when the promise resolves.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
- * - the links of a session are deleted with the session.
+ * - the links of a session are deleted with the session, and when an event of the session is redacted.
  * - times are milliseconds since 1970 by the clock of the caller.
  */
 export type DecisionLinkStore = {
   /** Adds a link. Returns false, without an effect, if `most` links of its request are stored, whatever their state. */
   addDecisionLink(link: DecisionLinkRecord, most: number): Promise<boolean>
   decisionLink(hash: string): Promise<DecisionLinkRecord | undefined>
-  /** The links that are neither used nor revoked, and that expire after `now`, oldest first. */
-  openDecisionLinks(now: number): Promise<DecisionLinkRecord[]>
+  /** The links that are not revoked and that expire after `now`, oldest first. Some of them are used. */
+  unrevokedDecisionLinks(now: number): Promise<DecisionLinkRecord[]>
   /**
    * Marks a link as used. Returns false if it is unknown, used, revoked, or expired at `at`: of several processes that
    * use a link, exactly one gets true.
@@ -40,7 +40,7 @@ export type DecisionLinkStore = {
   useDecisionLink(hash: string, at: number): Promise<boolean>
   /** Makes a used link usable again, because nothing could be decided with it. */
   releaseDecisionLink(hash: string): Promise<void>
-  /** Returns false if the link is unknown, used or revoked. */
+  /** Returns false if the link is unknown or revoked. A link that is used is revoked too: its use may still be refused. */
   revokeDecisionLink(id: string, at: number): Promise<boolean>
   /** Deletes the links that expired before this time. */
   pruneDecisionLinks(before: number): Promise<void>

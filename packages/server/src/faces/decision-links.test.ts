@@ -243,19 +243,21 @@ const createToken = async (body: object, token = machineToken) =>
   }
 
 describe('whoever creates a link', () => {
-  it('needs the scope decide, and a session within the limits', async () => {
+  it('needs the scopes read and decide, and a session within the limits', async () => {
     const one = await asking()
+    const blind = await createToken({ scopes: ['decide'] })
+    expect(errorOf(await create(one, {}, blind)).details).toMatchObject({ scope: 'read' })
     const reader = await createToken({ scopes: ['read', 'prompt'] })
     expect(errorOf(await create(one, {}, reader)).details).toMatchObject({ scope: 'decide' })
-    const elsewhere = await createToken({ scopes: ['decide'], limits: { sessions: ['ses_other'] } })
+    const elsewhere = await createToken({ scopes: ['read', 'decide'], limits: { sessions: ['ses_other'] } })
     expect(errorOf(await create(one, {}, elsewhere)).code).toBe('not_found')
-    const here = await createToken({ scopes: ['decide'], limits: { sessions: [one.id] } })
+    const here = await createToken({ scopes: ['read', 'decide'], limits: { sessions: [one.id] } })
     expect((await create(one, {}, here)).status).toBe(201)
   })
 
   it('cannot give a longer time than its own, nor more than a day', async () => {
     const one = await asking()
-    const short = await createToken({ scopes: ['decide'], lifetimeMs: 600_000 })
+    const short = await createToken({ scopes: ['read', 'decide'], lifetimeMs: 600_000 })
     const longer = await create(one, { lifetimeMs: 1_200_000 }, short)
     expect(errorOf(longer)).toMatchObject({ code: 'forbidden', details: { given: 'time' } })
     const { body } = await create(one, {}, short)
@@ -291,7 +293,7 @@ describe('whoever creates a link', () => {
 
   it('takes the link along when the token is revoked', async () => {
     const one = await asking()
-    const made = await createToken({ scopes: ['decide'] })
+    const made = await createToken({ scopes: ['read', 'decide'] })
     const { code } = await linkFor(one, {}, made)
     await server.ask(`/api/tokens/${made.tokenId}`, { method: 'DELETE' }, machineToken)
     expect(problemOf(await decide(code, one))).toEqual(over('rights'))
@@ -315,7 +317,7 @@ describe('the list of links', () => {
   it('shows a browser those of its person, a token its own, and an administrator all', async () => {
     const one = await asking()
     const [ana, ben] = [await person('Ana', 'approver'), await person('Ben', 'approver')]
-    const ci = await createToken({ scopes: ['decide'] }, ana.token)
+    const ci = await createToken({ scopes: ['read', 'decide'] }, ana.token)
     const mine = await linkFor(one, {}, ana)
     const byToken = await linkFor(one, {}, ci)
     const listed = async (token: string) => {
@@ -364,6 +366,7 @@ it('the ledger records the creation, the use and the revocation of links, withou
     'decision-link.revoked',
   ])
   for (const { code } of [used, revoked]) expect(text).not.toContain(code)
+  expect(text).not.toContain(one.inputHash)
 })
 
 it('tokens create no links if only browsers decide', async () => {
@@ -375,11 +378,14 @@ it('tokens create no links if only browsers decide', async () => {
   expect(errorOf(await create(one, {}, { at: browsersOnly })).details).toMatchObject({ scope: 'decide' })
 })
 
-it('wrong codes are limited to twenty a minute from one address', async () => {
+it('wrong codes are limited to twenty a minute from one address, where known codes still work', async () => {
   await using fresh = await accessUnderTest(() => ({}))
   const statuses: number[] = []
   for (let times = 0; times < 22; times++) statuses.push((await show('A'.repeat(43), fresh)).status)
   expect(statuses).toEqual([...Array(20).fill(401), 429, 429])
   const body = { code: 'A'.repeat(43), decision: 'deny', inputHash: 'x' }
   expect((await fresh.ask('/api/linked-decisions', { body })).status).toBe(429)
+  const one = await asking(fresh)
+  const { code } = await linkFor(one, { decisions: ['deny'] }, { at: fresh })
+  expect((await show(code, fresh)).status).toBe(200)
 })

@@ -194,7 +194,7 @@ it('a link that one node has created decides on another node, exactly once, and 
   const [request] = await requests()
   if (request?.type !== 'permission') throw new Error('no permission')
   const { requestId, inputHash } = request
-  const made = await newToken(owner, { name: 'CI', scopes: ['decide'] })
+  const made = await newToken(owner, { name: 'CI', scopes: ['read', 'decide'] })
   const create = (node: NodeUnderTest, token: string) =>
     json(node, `/api/sessions/${id}/decision-links`, { body: { requestId, decisions: ['allow'] }, token })
   const [link, other] = [await create(beside, machineToken), await create(beside, made.token)]

@@ -22,8 +22,10 @@ export function createMemoryDecisionLinks(): {
       return true
     },
     decisionLink: async (hash) => structuredClone(links.get(hash)),
-    openDecisionLinks: async (now) =>
-      structuredClone([...links.values()].filter((link) => isOpen(link) && link.expiresAt > now)),
+    unrevokedDecisionLinks: async (now) =>
+      structuredClone(
+        [...links.values()].filter((link) => link.revokedAt === undefined && link.expiresAt > now),
+      ),
     async useDecisionLink(hash, at) {
       const link = links.get(hash)
       if (!link || !isOpen(link) || link.expiresAt <= at) return false
@@ -36,7 +38,7 @@ export function createMemoryDecisionLinks(): {
     },
     async revokeDecisionLink(id, at) {
       const link = [...links.values()].find((one) => one.id === id)
-      if (!link || !isOpen(link)) return false
+      if (!link || link.revokedAt !== undefined) return false
       links.set(link.hash, { ...link, revokedAt: at })
       return true
     },

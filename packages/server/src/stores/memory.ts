@@ -52,7 +52,10 @@ export function createMemoryStore(): SessionStore &
   const ledger = createMemoryLedger()
   const viewed = createMemoryViewed((sessionId) => sessions.has(sessionId))
   return {
-    ...logMethods(sessions, rules, ledger.queue, alerts.forgetUnsent),
+    ...logMethods(sessions, rules, ledger.queue, (sessionId) => {
+      alerts.forgetUnsent(sessionId)
+      links.forget(sessionId)
+    }),
     ...listMethods(sessions),
     async delete(sessionId, _, drafts = []) {
       for (const rule of rules.values()) if (rule.sessionId === sessionId) rules.delete(rule.ruleId)
@@ -85,7 +88,7 @@ function logMethods(
   sessions: Map<string, Kept>,
   rules: Map<string, PermissionRule>,
   queue: (drafts: readonly LedgerDraft[]) => void,
-  forgetUnsent: (sessionId: string) => void,
+  redacted: (sessionId: string) => void,
 ): LogMethods {
   const find = (sessionId: string): Kept => {
     const kept = sessions.get(sessionId)
@@ -113,7 +116,7 @@ function logMethods(
       for (const [id, receipt] of kept.receipts)
         kept.receipts.set(id, { ...receipt, hash: receipt.hash.replace(/^[^ ]*/, '') })
       sessions.set(sessionId, { ...kept, epoch, state: copy(state) })
-      forgetUnsent(sessionId)
+      redacted(sessionId)
       queue(ledger)
     },
     async read(sessionId, { after = 0, before = Number.POSITIVE_INFINITY, limit }) {

@@ -10,9 +10,9 @@ export function createSqliteDecisionLinks(database: SqliteDatabase): DecisionLin
      FROM decide_links WHERE session = ?3 AND request = ?4 HAVING coalesce(max(slot), 0) < ?13`,
   )
   const selectOne = database.prepare(`SELECT ${linkColumns} FROM decide_links WHERE hash = ?`)
-  const selectOpen = database.prepare(
+  const selectUnrevoked = database.prepare(
     `SELECT ${linkColumns} FROM decide_links
-     WHERE used_at IS NULL AND revoked_at IS NULL AND expires_at > ? ORDER BY number`,
+     WHERE revoked_at IS NULL AND expires_at > ? ORDER BY number`,
   )
   const use = database.prepare(
     `UPDATE decide_links SET used_at = ?1
@@ -20,7 +20,7 @@ export function createSqliteDecisionLinks(database: SqliteDatabase): DecisionLin
   )
   const release = database.prepare('UPDATE decide_links SET used_at = NULL WHERE hash = ?')
   const revoke = database.prepare(
-    'UPDATE decide_links SET revoked_at = ? WHERE id = ? AND used_at IS NULL AND revoked_at IS NULL',
+    'UPDATE decide_links SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL',
   )
   const prune = database.prepare('DELETE FROM decide_links WHERE expires_at < ?')
   const hasChanged = (change: () => { changes: number | bigint }) =>
@@ -31,8 +31,8 @@ export function createSqliteDecisionLinks(database: SqliteDatabase): DecisionLin
       const row = database.read(() => selectOne.get(hash)) as LinkRow | undefined
       return row && linkOf(row)
     },
-    openDecisionLinks: async (now) =>
-      database.read(() => (selectOpen.all(now) as LinkRow[]).map((row) => linkOf(row))),
+    unrevokedDecisionLinks: async (now) =>
+      database.read(() => (selectUnrevoked.all(now) as LinkRow[]).map((row) => linkOf(row))),
     useDecisionLink: async (hash, at) => hasChanged(() => use.run(at, hash)),
     releaseDecisionLink: async (hash) => {
       database.write(() => release.run(hash))
@@ -80,7 +80,7 @@ export function linkOf(row: LinkRow): DecisionLinkRecord {
   }
 }
 
-/** Deletes the links of a session, in the transaction that deletes the session. */
+/** Deletes the links of a session, in the transaction that deletes the session or redacts an event. */
 export function createLinkRemoval(database: SqliteDatabase): (sessionId: string) => void {
   const remove = database.prepare('DELETE FROM decide_links WHERE session = ?')
   return (sessionId) => void remove.run(sessionId)

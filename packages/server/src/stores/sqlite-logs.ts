@@ -128,6 +128,7 @@ export class SqliteLogs {
       this.#parts.sessions.beginEpoch(known.key, epoch)
       this.#receipts.forgetContent.run(known.key)
       this.#parts.removeUnsent(sessionId)
+      this.#parts.removeLinks(sessionId)
       this.#parts.ledger.queue(ledger)
     })
     // The WAL still contains the old text.

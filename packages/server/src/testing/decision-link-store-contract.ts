@@ -27,6 +27,7 @@ export function decisionLinkStoreContract(
     })
     afterEach(() => tested.cleanup())
     keepingCases(() => store)
+    deletionCases(() => store)
     useCases(() => store)
 
     it('keeps links when it is reopened, or gives the reason why not', async () => {
@@ -48,7 +49,7 @@ function keepingCases(store: Tested): void {
       linkOf('a', { decisions: ['allow', 'deny'] }),
     ]
     for (const link of links) expect(await store().addDecisionLink(link, 9)).toBe(true)
-    expect(await store().openDecisionLinks(5)).toEqual(links)
+    expect(await store().unrevokedDecisionLinks(5)).toEqual(links)
     for (const link of links) expect(await store().decisionLink(link.hash)).toEqual(link)
     expect(await store().decisionLink('hash c')).toBeUndefined()
   })
@@ -58,9 +59,9 @@ function keepingCases(store: Tested): void {
       Array.from({ length: 12 }, (_, n) => store().addDecisionLink(linkOf(`${n}`), 5)),
     )
     expect(added.filter(Boolean)).toHaveLength(5)
-    expect(await store().openDecisionLinks(5)).toHaveLength(5)
+    expect(await store().unrevokedDecisionLinks(5)).toHaveLength(5)
     // Links that were used or revoked count too.
-    const [first, second] = await store().openDecisionLinks(5)
+    const [first, second] = await store().unrevokedDecisionLinks(5)
     await store().useDecisionLink(first?.hash ?? '', 6)
     await store().revokeDecisionLink(second?.id ?? '', 6)
     expect(await store().addDecisionLink(linkOf('late'), 5)).toBe(false)
@@ -68,17 +69,28 @@ function keepingCases(store: Tested): void {
     expect(await store().addDecisionLink(linkOf('elsewhere', { session: 'ses_other' }), 5)).toBe(true)
   })
 
-  it('lists no link that is used, revoked or expired', async () => {
+  it('lists used links, and none that is revoked or expired', async () => {
     for (const id of ['a', 'b', 'c', 'd']) await store().addDecisionLink(linkOf(id), 9)
     await store().addDecisionLink(linkOf('early', { expiresAt: 50 }), 9)
     await store().useDecisionLink('hash a', 6)
     await store().revokeDecisionLink('b', 6)
-    const openIds = async (now: number) => (await store().openDecisionLinks(now)).map(({ id }) => id)
-    expect(await openIds(49)).toEqual(['c', 'd', 'early'])
-    expect(await openIds(50)).toEqual(['c', 'd'])
+    const openIds = async (now: number) => (await store().unrevokedDecisionLinks(now)).map(({ id }) => id)
+    expect(await openIds(49)).toEqual(['a', 'c', 'd', 'early'])
+    expect(await openIds(50)).toEqual(['a', 'c', 'd'])
     expect(await openIds(100)).toEqual([])
   })
 
+  it('shares no objects with its callers', async () => {
+    const decisions: DecisionLinkRecord['decisions'][number][] = ['deny']
+    await store().addDecisionLink(linkOf('a', { decisions }), 9)
+    decisions.push('allow')
+    const read = await store().decisionLink('hash a')
+    Object.assign(read?.createdBy ?? {}, { personId: 'changed' })
+    expect(await store().decisionLink('hash a')).toEqual(linkOf('a'))
+  })
+}
+
+function deletionCases(store: Tested): void {
   it('deletes the links that expired before a time', async () => {
     await store().addDecisionLink(linkOf('a'), 9)
     await store().addDecisionLink(linkOf('b', { expiresAt: 50 }), 9)
@@ -93,16 +105,18 @@ function keepingCases(store: Tested): void {
     await store().addDecisionLink(linkOf('a'), 9)
     await store().addDecisionLink(linkOf('b', { session: 'ses_b' }), 9)
     await store().delete('ses_a')
-    expect((await store().openDecisionLinks(5)).map(({ id }) => id)).toEqual(['b'])
+    expect((await store().unrevokedDecisionLinks(5)).map(({ id }) => id)).toEqual(['b'])
   })
 
-  it('shares no objects with its callers', async () => {
-    const decisions: DecisionLinkRecord['decisions'][number][] = ['deny']
-    await store().addDecisionLink(linkOf('a', { decisions }), 9)
-    decisions.push('allow')
-    const read = await store().decisionLink('hash a')
-    Object.assign(read?.createdBy ?? {}, { personId: 'changed' })
-    expect(await store().decisionLink('hash a')).toEqual(linkOf('a'))
+  it('deletes the links of a session whose event is redacted, because they name the hash of an input', async () => {
+    const state = { ...emptyState('ses_a', 'epo_a'), seq: 1 }
+    const event = { seq: 1, json: '{"seq":1}' }
+    await store().create({ sessionId: 'ses_a', epoch: 'epo_a', state, events: [event] })
+    await store().addDecisionLink(linkOf('a'), 9)
+    await store().addDecisionLink(linkOf('b', { session: 'ses_b' }), 9)
+    await store().redact({ sessionId: 'ses_a', event, epoch: 'epo_b', state })
+    expect(await store().decisionLink('hash a')).toBeUndefined()
+    expect(await store().decisionLink('hash b')).toEqual(linkOf('b', { session: 'ses_b' }))
   })
 }
 
@@ -124,15 +138,16 @@ function useCases(store: Tested): void {
     expect(await store().useDecisionLink('hash a', 99)).toBe(true)
   })
 
-  it('revokes a link once, and not after its use', async () => {
+  it('revokes a link once, also after its use', async () => {
     await store().addDecisionLink(linkOf('a'), 9)
     await store().addDecisionLink(linkOf('b'), 9)
     const revoked = await Promise.all([6, 6, 6].map((at) => store().revokeDecisionLink('a', at)))
     expect(revoked.filter(Boolean)).toHaveLength(1)
     await store().useDecisionLink('hash b', 6)
-    expect(await store().revokeDecisionLink('b', 7)).toBe(false)
+    expect(await store().revokeDecisionLink('b', 7)).toBe(true)
     expect(await store().revokeDecisionLink('missing', 7)).toBe(false)
-    expect(await store().decisionLink('hash b')).toEqual(linkOf('b', { usedAt: 6 }))
+    await store().releaseDecisionLink('hash b')
+    expect(await store().useDecisionLink('hash b', 8)).toBe(false)
   })
 
   it('makes a used link usable again, but not a revoked one', async () => {

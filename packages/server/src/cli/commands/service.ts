@@ -6,7 +6,7 @@ import { defined, ParleyError } from '@parley/protocol'
 import { findProgram } from '../../adapters/find-program.ts'
 import { version } from '../../version.ts'
 import { type Configuration, defaultDataDir, type Flags } from '../configuration.ts'
-import { findServer } from '../connect.ts'
+import { findServer, isFolderHeld } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { installedService, needManager } from '../service/find-manager.ts'
 import { installedDefinition, type ServiceManager, writeDefinition } from '../service/service-manager.ts'
@@ -69,10 +69,12 @@ async function refuseOtherServer(configuration: Configuration, manager: ServiceM
   const { state } = await manager.state()
   if (state === 'running') return
   await using server = await findServer(configuration)
-  if (!server) return
+  // A server that does not answer in time still holds the folder.
+  if (!server && !(await isFolderHeld(configuration.dataDir))) return
+  const at = server ? ` (${server.url})` : ''
   throw new ParleyError(
     'conflict',
-    `A server that is not the service uses the data folder ${configuration.dataDir} (${server.url}). Stop it, then install the service.`,
+    `A server that is not the service uses the data folder ${configuration.dataDir}${at}. Stop it, then install the service.`,
   )
 }
 

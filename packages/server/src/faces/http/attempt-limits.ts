@@ -6,6 +6,7 @@ import { type AppParts, clientOf, type RequestContext } from './mount.ts'
 const limits = {
   failures: { max: 300, perMs: 60_000 },
   codes: { max: 20, perMs: 60_000 },
+  links: { max: 20, perMs: 60_000 },
 }
 
 export type LimitedWork = <Reply>(
@@ -20,14 +21,19 @@ export function createAttemptLimits(parts: AppParts): LimitedWork {
   const counters = {
     failures: createRateLimit({ ...limits.failures, now }),
     codes: createRateLimit({ ...limits.codes, now }),
+    links: createRateLimit({ ...limits.links, now }),
   }
   return async (context, work, limit = 'failures') => {
     const address = clientOf(parts, context)
-    counters[limit].check(address)
+    // Nobody can guess the code of a link. A known code is accepted even if others at the same address have failed.
+    if (limit !== 'links') counters[limit].check(address)
     try {
       return await work()
     } catch (error) {
-      if (hasCode(error, 'unauthorized')) counters[limit].count(address)
+      if (hasCode(error, 'unauthorized')) {
+        if (limit === 'links') counters.links.check(address)
+        counters[limit].count(address)
+      }
       throw error
     }
   }

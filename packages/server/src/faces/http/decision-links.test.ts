@@ -1,5 +1,7 @@
+import { ParleyError } from '@parley/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
+import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { createHandClock } from '../../testing/hand-clock.ts'
@@ -14,8 +16,8 @@ const store = createMemoryStore()
 const clock = createHandClock(Date.now())
 const folder = new TemporaryFolder()
 const host = await createHost({ adapters: [createScriptedAdapter()], store })
-const start = (settings: Partial<ServeSettings> = {}) =>
-  serverUnderTest(host, { access: store, decisionLinks: store, clock: clock.now, ...settings })
+const start = (settings: Partial<ServeSettings> = {}, served: Host = host) =>
+  serverUnderTest(served, { access: store, decisionLinks: store, clock: clock.now, ...settings })
 let server: ServerUnderTest
 beforeAll(async () => {
   server = await start({ decideByLink: 'allow' })
@@ -129,4 +131,46 @@ it('a server without a store for links says so', async () => {
   const answer = await plain.ask('/api/linked-requests', { token: false, body: { code: 'A'.repeat(43) } })
   expect(answer.body.error).toMatchObject({ code: 'not_supported' })
   await plain.close()
+})
+
+/** A server whose host loses the answer of each decision: the decision is recorded only by `deliver`. */
+async function losing(error: ParleyError) {
+  let deliver = async () => {}
+  const wrapped: Host = {
+    ...host,
+    async command(...sent) {
+      deliver = async () => void (await host.command(...sent))
+      throw error
+    },
+  }
+  return { other: await start({ decideByLink: 'allow' }, wrapped), deliver: () => deliver() }
+}
+
+it('a link whose decision has an unknown outcome stays used, and can be revoked while the request is open', async () => {
+  const { other, deliver } = await losing(new ParleyError('busy', 'The node does not answer.'))
+  const one = await asking()
+  const { code } = await linkFor(one)
+  const body = { code, decision: 'allow', inputHash: one.inputHash }
+  const decide = () => other.ask('/api/linked-decisions', { token: false, body })
+  expect((await decide()).status).toBe(503)
+  expect(reasonOf(await decide())).toBe('used')
+  const links = await store.unrevokedDecisionLinks(clock.now())
+  const link = links.find(({ request }) => request === one.requestId)
+  const revoke = () => server.ask(`/api/decision-links/${link?.id}`, { method: 'DELETE' })
+  expect((await revoke()).status).toBe(204)
+  await deliver()
+  expect((await host.state(one.id)).requests).toEqual([])
+  expect((await revoke()).status).toBe(404)
+  await other.close()
+})
+
+it('a link whose decision is refused can be used again, unless it was revoked meanwhile', async () => {
+  const { other } = await losing(new ParleyError('conflict', 'A rule refuses this.'))
+  const one = await asking()
+  const { code } = await linkFor(one)
+  const body = { code, decision: 'allow', inputHash: one.inputHash }
+  for (const _ of ['first', 'second'])
+    expect((await other.ask('/api/linked-decisions', { token: false, body })).status).toBe(409)
+  expect((await server.ask('/api/linked-decisions', { token: false, body })).status).toBe(200)
+  await other.close()
 })

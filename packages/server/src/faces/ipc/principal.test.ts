@@ -2,19 +2,23 @@ import type { SessionEvent } from '@parley/protocol'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Principal } from '../../access/index.ts'
 import { hostUnderTest, permission } from '../../core/host-under-test.ts'
+import type { Host } from '../../core/index.ts'
 import { folderForTest } from '../../testing/temporary-folder.ts'
 import { createIpcFace } from './index.ts'
 import { wireUnderTest } from './port-under-test.ts'
 import { createPreload } from './preload.ts'
 
 /** Tests a page that acts for a person whom the program names. */
-async function pageOf(principal?: (cwd: string) => Partial<Principal>) {
+async function pageOf(
+  principal?: (cwd: string) => Partial<Principal>,
+  wrapped: (host: Host) => Host = (host) => host,
+) {
   const world = await hostUnderTest()
   const wire = wireUnderTest()
   const person = { id: 'ada', name: 'Ada' }
   const ada: Principal = { person, kind: 'embedded', id: 'ada', name: 'Ada', scopes: new Set() }
   const given = principal && { principal: { ...ada, ...principal(world.cwd) } }
-  const face = createIpcFace({ host: world.host, ...wire.main, ...given })
+  const face = createIpcFace({ host: wrapped(world.host), ...wire.main, ...given })
   onTestFinished(async () => {
     face.close()
     wire.close()
@@ -70,6 +74,33 @@ it('when the access ends, messages stop and calls are refused', async () => {
   const received: unknown[] = []
   page.onMessage((message) => received.push(message))
   expect(await page.send('task', '[]')).toMatchObject({ success: false, code: 'unauthorized' })
+  await world.host.command(sessionId, {
+    type: 'prompt.submit',
+    commandId: 'owner',
+    text: JSON.stringify([{ type: 'text', text: 'secret' }]),
+  })
+  for await (const event of world.host.events(sessionId)) if (event.type === 'turn.ended') break
+  expect(received).toEqual([])
+})
+
+it('a task that is being connected when the access ends is not connected', async () => {
+  const leaving = new AbortController()
+  let sessionId = ''
+  const { world, page, connect } = await pageOf(
+    (cwd) => ({ ...prompter(cwd), signal: leaving.signal }),
+    (host) => ({
+      ...host,
+      async follow(session, ...rest) {
+        const leave = await host.follow(session, ...rest)
+        sessionId = session
+        leaving.abort()
+        return leave
+      },
+    }),
+  )
+  const received: unknown[] = []
+  page.onMessage((message) => received.push(message))
+  expect((await connect()).answer).toMatchObject({ success: false, code: 'unauthorized' })
   await world.host.command(sessionId, {
     type: 'prompt.submit',
     commandId: 'owner',

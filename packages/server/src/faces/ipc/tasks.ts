@@ -33,6 +33,7 @@ export class Tasks {
   readonly #aliases: Readonly<Record<string, string>>
   readonly #tasks = new Map<string, Task>()
   readonly #queues = new Map<string, Promise<unknown>>()
+  #isOver = false
 
   constructor(options: TasksOptions) {
     this.#options = options
@@ -71,6 +72,10 @@ export class Tasks {
     const reused = reuseIfSame && before?.isConfiguredLike(config) ? before : undefined
     const task = reused ?? this.#make(taskId, config)
     if (createSession && task.active === undefined) await task.create()
+    if (this.#isOver) {
+      task.leave()
+      throw new ParleyError('unauthorized', 'The access of this page has ended.')
+    }
     if (task !== before) before?.leave()
     this.#tasks.set(taskId, task)
     return task.active ?? null
@@ -85,7 +90,9 @@ export class Tasks {
     return (await this.#tasks.get(taskId)?.status()) ?? disconnected
   }
 
+  /** Ends all connections. A task that is being connected is not connected any more. */
   leaveAll(): void {
+    this.#isOver = true
     for (const task of this.#tasks.values()) task.leave()
     this.#tasks.clear()
   }

@@ -37,10 +37,10 @@ export function createPostgresDecisionLinks(database: PostgresDatabase): Decisio
       ])
       return rows.map(stored)[0]
     },
-    async openDecisionLinks(now) {
+    async unrevokedDecisionLinks(now) {
       const rows = await database.query<LinkRow>(
         `SELECT ${linkColumns} FROM decide_links
-         WHERE used_at IS NULL AND revoked_at IS NULL AND expires_at > $1 ORDER BY number`,
+         WHERE revoked_at IS NULL AND expires_at > $1 ORDER BY number`,
         [now],
       )
       return rows.map(stored)
@@ -55,10 +55,10 @@ export function createPostgresDecisionLinks(database: PostgresDatabase): Decisio
       await database.query('UPDATE decide_links SET used_at = NULL WHERE hash = $1', [safeText(hash)])
     },
     revokeDecisionLink: (id, at) =>
-      hasChanged(
-        'UPDATE decide_links SET revoked_at = $1 WHERE id = $2 AND used_at IS NULL AND revoked_at IS NULL',
-        [at, safeText(id)],
-      ),
+      hasChanged('UPDATE decide_links SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL', [
+        at,
+        safeText(id),
+      ]),
     async pruneDecisionLinks(before) {
       await database.query('DELETE FROM decide_links WHERE expires_at < $1', [before])
     },

@@ -75,6 +75,7 @@ export const redactStatement = `
   e AS (UPDATE events SET body = $4 FROM ok WHERE session_key = ok.key AND seq = $3),
   r AS (UPDATE receipts SET hash = substr(hash, strpos(hash || ' ', ' ')) FROM ok WHERE session_key = ok.key),
   d AS (DELETE FROM alert_deliveries USING ok WHERE session = $1 AND done_at IS NULL),
+  k AS (DELETE FROM decide_links USING ok WHERE session = $1),
   s AS (DELETE FROM search_cursors USING ok WHERE session = $1 RETURNING search_cursors.key),
   w AS (DELETE FROM search_entries USING s WHERE session_key = s.key),
   l AS (INSERT INTO ledger_queue (draft)

@@ -28,22 +28,27 @@ export function mountDecisionLinks(app: App, parts: AppParts): void {
     await (await links()).revoke(context.get('caller').principal, params.id)
   })
   mount(app, parts, routes.showLinkedRequest, ({ body, context }) =>
-    limited(context, async () => (await links()).show(body.code), 'codes'),
+    limited(context, async () => (await links()).show(body.code), 'links'),
   )
   mount(app, parts, routes.decideByLink, ({ body, context }) =>
     limited(
       context,
-      async () => {
-        const { decision, link, actor } = await (await links()).decide(body)
-        const { id: subject, session, request, inputHash } = link
-        await host.recordInLedger({
-          ...{ kind: 'decision-link.used', subject, actor },
-          address: authentication.clientAddress(context.env.incoming),
-          data: { session, request, inputHash, decision },
-        })
-        return { decision }
-      },
-      'codes',
+      async () => ({
+        decision: await (await links()).decide(body, ({ decision, link, actor, isCertain }) =>
+          host.recordInLedger({
+            ...{ kind: 'decision-link.used', subject: link.id, actor },
+            address: authentication.clientAddress(context.env.incoming),
+            // The hash of the input is left out, because it would confirm a guess of a redacted input.
+            data: {
+              session: link.session,
+              request: link.request,
+              decision,
+              ...(!isCertain && { outcome: 'unknown' }),
+            },
+          }),
+        ),
+      }),
+      'links',
     ),
   )
 }

@@ -57,9 +57,10 @@ export type Commands = {
   ): Promise<Receipt>
   answer(sessionId: string, requestId: string, answers: Answers, options?: CommandOptions): Promise<Receipt>
   configure(sessionId: string, settings: SessionSettings, options?: CommandOptions): Promise<Receipt>
+  /** Copies the session: all of it, or what happened before the turn of the prompt `before`. */
   fork(
     sessionId: string,
-    options?: CommandOptions & { title?: string },
+    options?: CommandOptions & { before?: string; title?: string },
   ): Promise<Receipt & { sessionId: string }>
   compact(sessionId: string, options?: CommandOptions): Promise<Receipt>
   /** Ends the agent's process; the session is kept. */
@@ -132,8 +133,8 @@ export function createCommands(options: CommandsOptions): Commands {
       command(sessionId, { type: 'question.answer', requestId, answers }, given),
     configure: (sessionId, settings, given) =>
       command(sessionId, { type: 'session.configure', ...settings }, given),
-    async fork(sessionId, { title, ...rest } = {}) {
-      const fields = { ...(title !== undefined && { title }) }
+    async fork(sessionId, { before, title, ...rest } = {}) {
+      const fields = { ...(before !== undefined && { before }), ...(title !== undefined && { title }) }
       const receipt = await command(sessionId, { type: 'session.fork', ...fields }, rest)
       if (receipt.sessionId !== undefined) return { ...receipt, sessionId: receipt.sessionId }
       throw new ParleyError('internal_error', 'The reply to session.fork has no session id.')

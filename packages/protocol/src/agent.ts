@@ -25,6 +25,7 @@ export const capabilityNames = [
   'files',
   'resume',
   'fork',
+  'forkBefore',
   'interrupt',
   'steer',
   'models',

@@ -10,7 +10,15 @@ import { ToolContent, ToolKind, ToolLocation } from './tool-call.ts'
 import { TurnEnd } from './turn.ts'
 
 /** Fields of every entry of the timeline. `seq` is the number of the event that started it. */
-const base = { id: z.string(), seq: z.int(), at: z.number(), turnId: z.string().optional() }
+const base = {
+  id: z.string(),
+  seq: z.int(),
+  at: z.number(),
+  turnId: z.string().optional(),
+  takenBack: z.int().optional().meta({
+    description: 'The seq of the rewind that took the block back: the agent does not remember it',
+  }),
+}
 const parent = { parentToolCallId: z.string().optional() }
 
 export const Block = taggedUnion('type', [

@@ -38,6 +38,7 @@ const capabilityDetails: Readonly<Record<CapabilityName, readonly [CapabilityTyp
   files: ['resource', 'A prompt may contain files'],
   resume: ['session', 'The conversation continues after a restart of the agent'],
   fork: ['session', 'A session can be copied with its conversation'],
+  forkBefore: ['session', 'A session can be copied with its conversation up to an earlier prompt'],
   interrupt: ['session', 'A turn can be stopped'],
   steer: ['prompt', 'A prompt can be sent into a running turn'],
   models: ['sampling', 'The model of a session can be chosen'],

@@ -24,7 +24,10 @@ describe('a valid command', () => {
     [{ type: 'question.answer', requestId: 'req_1', answers: { a: 'x', b: ['y', 'z'] } }, {}],
     [{ type: 'session.configure', model: 'large', mode: 'plan', options: { effort: 'high' } }, {}],
     [{ type: 'session.fork' }, {}],
-    [{ type: 'session.fork', title: 'Copy' }, {}],
+    [{ type: 'session.fork', title: 'Copy', before: 'prm_1' }, {}],
+    [{ type: 'session.rewind', promptId: 'prm_1' }, {}],
+    [{ type: 'session.rewind', promptId: 'prm_1', files: false, talk: true }, {}],
+    [{ type: 'session.unrewind' }, {}],
     [{ type: 'session.close' }, {}],
     [{ type: 'session.compact' }, {}],
   ])('%j gets the defaults %j', (fields, defaults) => {

@@ -91,7 +91,15 @@ export const Command = taggedUnion('type', [
     mcpServers: McpServers.optional().meta({ description: 'The complete list; replaces the previous one' }),
     options: SessionOptions.strict().optional(),
   }),
-  z.strictObject({ ...base, type: z.literal('session.fork'), title: z.string().optional() }),
+  z.strictObject({
+    ...base,
+    type: z.literal('session.fork'),
+    before: PromptId.optional().meta({
+      description:
+        'The new session contains what happened before the turn of this prompt. Absent: everything',
+    }),
+    title: z.string().optional(),
+  }),
   /** Records that another session continues the work. The host sends it when it creates that session. */
   z.strictObject({ ...base, type: z.literal('session.hand-over'), into: SessionId }),
   z.strictObject({ ...base, type: z.literal('session.close') }),
@@ -101,11 +109,19 @@ export const Command = taggedUnion('type', [
     ...base,
     type: z.literal('session.rewind'),
     promptId: PromptId,
+    files: z.boolean().optional().meta({
+      description: 'Restores the files to their state before the prompt. Absent: true',
+    }),
+    talk: z.boolean().optional().meta({
+      description:
+        'Takes the turns since the prompt back: the agent goes on without them. Absent: false. session.unrewind undoes it until the next turn',
+    }),
     undo: z.literal(true).optional().meta({
       description:
         'Undoes the last rewind, which must be to this prompt; refused if a file has changed since',
     }),
   }),
+  z.strictObject({ ...base, type: z.literal('session.unrewind') }),
 ])
 /** A client's request to change a session, checked and with its defaults filled in. */
 export type Command = z.infer<typeof Command>

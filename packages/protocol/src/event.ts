@@ -8,7 +8,7 @@ import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
 import { Delivery, Outside, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
-import { SessionCreation, SessionSettings } from './session.ts'
+import { ForkPoint, SessionCreation, SessionSettings } from './session.ts'
 import { Snapshot } from './snapshot.ts'
 import { taggedUnion } from './tagged-union.ts'
 import { ToolContent, ToolKind, ToolLocation, ToolOutcome } from './tool-call.ts'
@@ -71,9 +71,21 @@ export const SessionEvent = taggedUnion('type', [
   event('session.unarchived'),
   event('session.pinned'),
   event('session.unpinned'),
-  event('session.forked', { into: SessionId, atSeq: z.int().min(1) }),
+  event('session.forked', { into: SessionId, atSeq: z.int().min(1), before: PromptId.optional() }),
   /** Another session, of this agent, continues the work. */
   event('session.handed-over', { into: SessionId, agent: AgentId }),
+
+  /** The session went back to before the turn of a prompt. With `talk`, the events from `from` on are taken back. */
+  event('session.rewound', {
+    promptId: PromptId,
+    from: z.int().min(1),
+    talk: z.literal(true).optional(),
+    forkPoint: ForkPoint.optional().meta({
+      description: 'Where the agent forks its conversation. Absent: it has received no prompt since',
+    }),
+  }),
+  /** A rewind was undone. `rewound` is the seq of its event. */
+  event('session.unrewound', { rewound: z.int().min(1) }),
 
   /** The agent's process was ended so that the conversation can continue in the agent's own program. */
   event('session.released'),

@@ -120,11 +120,20 @@ describe('the title of an untitled session', () => {
 describe('a fork', () => {
   const forked = given({ ...created, forkedFrom: { sessionId: 'ses_0', seq: 3 } })
 
-  it('is pending while copied events are folded, and done with the first connection after them', () => {
+  it('is pending until a connection after the copied events reports the id of its conversation', () => {
     expect(forked).toMatchObject({ forkPending: true, forkedFrom: { sessionId: 'ses_0', seq: 3 } })
     const copied = then(forked, sample('agent.disconnected'), sample('agent.connected'))
     expect(copied.forkPending).toBe(true)
-    expect(then(copied, sample('agent.connected')).forkPending).toBe(false)
+    const started = then(copied, { ...sample('agent.connected'), agentSessionId: undefined })
+    expect(started.forkPending).toBe(true)
+    expect(then(started, sample('agent.connected')).forkPending).toBe(false)
+  })
+
+  it('has a point of its conversation until the conversation is forked there', () => {
+    const forkPoint = { agentSessionId: 'native-0', before: ['prm_2'] }
+    const cut = given({ ...created, forkedFrom: { sessionId: 'ses_0', seq: 1 }, forkPoint })
+    expect(cut.forkPoint).toEqual(forkPoint)
+    expect(then(cut, sample('agent.connected'))).toMatchObject({ forkPending: false, forkPoint: undefined })
   })
 })
 

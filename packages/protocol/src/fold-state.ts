@@ -3,6 +3,7 @@ import type { OpenBlock, OpenToolCall } from './block.ts'
 import { withCarried, withInherited, withoutCarried, withStartedTask } from './carried-answers.ts'
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
+import { isCopied, withoutRewind, withRewind } from './fold-rewind.ts'
 import { withSnapshot } from './fold-snapshots.ts'
 import { type Prompt, promptText } from './prompt.ts'
 import { unredacted } from './redaction.ts'
@@ -74,10 +75,11 @@ const sessionFolds: Folds = {
   'session.pinned': () => ({ pinned: true }),
   'session.unpinned': () => ({ pinned: false }),
   'session.released': (_, { at }) => ({ released: at }),
+  'session.rewound': withRewind,
+  'session.unrewound': withoutRewind,
   'snapshot.taken': ({ snapshots }, event) => ({ snapshots: withSnapshot(snapshots, event) }),
   // A fork contains copies of its original's seals, which do not seal the fork.
-  'log.sealed': ({ forkedFrom }, { seq, hash }) =>
-    seq <= (forkedFrom?.seq ?? 0) ? {} : { sealed: { seq, hash } },
+  'log.sealed': (state, { seq, hash }) => (isCopied(state, { seq }) ? {} : { sealed: { seq, hash } }),
 }
 
 const agentFolds: Folds = {
@@ -144,7 +146,7 @@ function connected(state: SessionState, event: EventOf<'agent.connected'>): Part
     connected: true,
     released: undefined,
     ...(state.turn && { turn: { ...state.turn, delivered: true } }),
-    forkPending: stillToFork(state, seq),
+    ...(isForked(state, event) && { forkPending: false, forkPoint: undefined }),
     connection: { ...state.connection, ...connection },
   }
 }
@@ -241,13 +243,20 @@ function requeued(state: SessionState, event: EventOf<'prompt.queued'>): Partial
   return { queue: queue.toSpliced(steered, 0, left), ...withoutSteer(state, event) }
 }
 
-function stillToFork(state: SessionState, seq: number): boolean {
-  return state.forkPending && seq <= (state.forkedFrom?.seq ?? 0)
+/**
+ * True if the event names the copy of the conversation. Until then the copy may not exist: an agent can be closed after
+ * its start and before it has copied anything.
+ */
+function isForked(state: SessionState, event: EventOf<'agent.connected'>): boolean {
+  const { forkPending, forkPoint, connection } = state
+  const original = forkPoint?.agentSessionId ?? connection?.agentSessionId
+  const { agentSessionId = original } = event
+  return forkPending && !isCopied(state, event) && agentSessionId !== original
 }
 
 function created(event: EventOf<'session.created'>): Partial<SessionState> {
   const { agent, cwd, title, model, mode, options, mcpServers, at } = event
-  const { forkedFrom, importedFrom, handedFrom, startCommit } = event
+  const { forkedFrom, forkPoint, importedFrom, handedFrom, startCommit } = event
   return {
     agent,
     cwd,
@@ -256,7 +265,7 @@ function created(event: EventOf<'session.created'>): Partial<SessionState> {
     requested: { mode, ...(model !== undefined && { model }), ...(options && { options }) },
     ...(mcpServers && { mcpServers }),
     ...(forkedFrom && { forkedFrom, forkPending: true }),
-    ...defined({ importedFrom, handedFrom, startCommit }),
+    ...defined({ forkPoint, importedFrom, handedFrom, startCommit }),
   }
 }
 
@@ -325,6 +334,7 @@ function started(state: SessionState, event: EventOf<'turn.started'>): Partial<S
   const restarted =
     cause?.by === 'task' ? state.tasks.find(({ taskId }) => taskId === cause.taskId) : undefined
   return {
+    rewound: undefined,
     ...(promptId !== undefined && heard(state, prompt)),
     turn: {
       turnId: event.turnId ?? '',

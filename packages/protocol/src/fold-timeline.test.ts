@@ -188,6 +188,7 @@ describe('notices', () => {
       },
     ],
     [sample('session.forked'), { code: 'session_forked', text: 'Forked into ses_2.' }],
+    [sample('session.rewound'), { level: 'info', code: 'session_rewound' }],
     [sample('agent.disconnected', { reason: 'crashed' }), { level: 'error', code: 'agent_disconnected' }],
     [
       sample('agent.disconnected', { reason: 'failed-to-start' }),

@@ -2,7 +2,8 @@ import type { Block, BlockOf } from './block.ts'
 import { compactionText } from './compaction-text.ts'
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
-import { causeText, interruptionText, lossText, parkText, releaseText } from './notice-text.ts'
+import { giveBack, takeBack } from './fold-taken-back.ts'
+import { causeText, interruptionText, lossText, parkText, releaseText, rewoundText } from './notice-text.ts'
 import { unredacted } from './redaction.ts'
 
 /**
@@ -142,6 +143,11 @@ const noticeFolds: Folds = {
   'context.compacted': (blocks, event) =>
     notice(blocks, event, 'info', 'context_compacted', compactionText(event)),
   'session.released': (blocks, event) => notice(blocks, event, 'info', 'session_released', releaseText),
+  'session.rewound': (blocks, event) => {
+    takeBack(blocks, event)
+    if (event.talk) notice(blocks, event, 'info', 'session_rewound', rewoundText)
+  },
+  'session.unrewound': giveBack,
   'session.forked': (blocks, event) =>
     notice(blocks, event, 'info', 'session_forked', `Forked into ${event.into}.`),
   'session.handed-over': (blocks, event) => {

@@ -42,6 +42,8 @@ export function causeText({ cause }: EventOf<'turn.started'>): string {
 export const releaseText =
   "The conversation was released to the agent's own program. Messages from there are added here before the next turn."
 
+export const rewoundText = 'The turns above were taken back: the agent does not remember them.'
+
 /** The sentence shown when an agent's process has ended; undefined if the end needs no message. */
 export function lossText({ reason, error, recordedBy }: EventOf<'agent.disconnected'>): string | undefined {
   const text = recordedBy ? `${lostNode}, and the agent's process with it.` : lossTexts[reason]

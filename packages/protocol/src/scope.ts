@@ -45,6 +45,7 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   'session.compact': 'prompt',
   // A rewind changes files without a decision about each of them.
   'session.rewind': 'decide',
+  'session.unrewind': 'decide',
 }
 
 /**

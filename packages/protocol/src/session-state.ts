@@ -8,7 +8,14 @@ import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
-import { ForkOrigin, ImportOrigin, SessionSettings, SessionStatus, StartCommit } from './session.ts'
+import {
+  ForkOrigin,
+  ForkPoint,
+  ImportOrigin,
+  SessionSettings,
+  SessionStatus,
+  StartCommit,
+} from './session.ts'
 import { KnownSnapshots } from './snapshot.ts'
 import { taggedUnion } from './tagged-union.ts'
 import { ParkReason, TurnCause, TurnEnd } from './turn.ts'
@@ -63,6 +70,22 @@ export type OpenTurn = z.infer<typeof OpenTurn>
 export const KnownTask = Task.extend({ carried: z.array(CarriedAnswer).optional() })
 export type KnownTask = z.infer<typeof KnownTask>
 
+/** The last rewind, with what undoing it brings back. */
+export const LastRewind = z.object({
+  seq: z.int().meta({ description: 'The seq of its event' }),
+  promptId: z.string(),
+  talk: z.literal(true).optional(),
+  before: z
+    .object({
+      agentSessionId: z.string().optional(),
+      forkPending: z.boolean(),
+      forkPoint: ForkPoint.optional(),
+      plan: z.array(PlanEntry),
+    })
+    .meta({ description: 'The conversation and the plan before the rewind' }),
+})
+export type LastRewind = z.infer<typeof LastRewind>
+
 /**
  * The whole session except its timeline. It is stored with the session, and its size does not grow with the session.
  */
@@ -86,6 +109,14 @@ export const SessionState = z.object({
   effective: SessionSettings,
   mcpServers: McpServers.optional(),
   forkPending: z.boolean().meta({ description: "The agent's conversation has not been forked yet" }),
+  forkPoint: ForkPoint.optional().meta({
+    description: 'Where the conversation will be forked. Absent: at its end',
+  }),
+  rewound: LastRewind.optional().meta({ description: 'The last rewind, until the next turn' }),
+  conversationFrom: z.int().optional().meta({
+    description:
+      'The seq of the last rewind or undo: an agent that was started earlier has another conversation',
+  }),
   connected: z.boolean(),
   connection: Connection.optional().meta({ description: 'The last connection, live or not' }),
   turn: OpenTurn.optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { HandOffOrigin } from './hand-off.ts'
-import { AgentId, SessionId } from './ids.ts'
+import { AgentId, PromptId, SessionId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionMode } from './permission.ts'
 
@@ -39,8 +39,22 @@ export const SessionSettings = z.object({
 })
 export type SessionSettings = z.infer<typeof SessionSettings>
 
-export const ForkOrigin = z.object({ sessionId: SessionId, seq: z.int().min(1) })
+export const ForkOrigin = z.object({
+  sessionId: SessionId,
+  seq: z.int().min(1),
+  before: PromptId.optional().meta({ description: 'The prompt before which the session was forked' }),
+})
 export type ForkOrigin = z.infer<typeof ForkOrigin>
+
+/** The point in an agent's conversation from which a copy of the conversation continues. */
+export const ForkPoint = z.object({
+  agentSessionId: z.string().meta({ description: "The agent's own id of the conversation" }),
+  before: z.array(z.string()).min(1).meta({
+    description:
+      "The agent's ids of a prompt and of the prompts after it. The copy ends before the first of them that the conversation contains",
+  }),
+})
+export type ForkPoint = z.infer<typeof ForkPoint>
 
 /** The agent's own conversation that a session was imported from. */
 export const ImportOrigin = z.object({ agentSessionId: z.string() })
@@ -59,6 +73,7 @@ export const SessionCreation = z.object({
   mcpServers: McpServers.optional(),
   options: SessionOptions.optional(),
   forkedFrom: ForkOrigin.optional(),
+  forkPoint: ForkPoint.optional().meta({ description: 'Absent: the copy has the whole conversation' }),
   importedFrom: ImportOrigin.optional(),
   handedFrom: HandOffOrigin.optional(),
   startCommit: StartCommit.optional(),

@@ -1,4 +1,4 @@
-import { type Block, type BlockOf, placeBlocks, waitsOf } from '@parley/protocol'
+import { type Block, type BlockOf, placeBlocks, promptText, waitsOf } from '@parley/protocol'
 
 /**
  * The timeline in reading order: a turn under its prompt, a subagent's blocks under its call, a request beside its
@@ -38,6 +38,8 @@ export type GroupNode = {
   /** The key that the group had while its turn ran. */
   readonly keyBefore: string
   readonly nodes: readonly Node[]
+  /** For the blocks of a turn that a rewind took back: the text of its prompt. */
+  readonly takenBack?: string
 }
 
 /** One turn, or the blocks between two turns. */
@@ -111,8 +113,19 @@ export function segmentsOf(
     const open = part.turnId !== undefined && part.turnId === openTurnId
     const wasOpen = part.turnId !== undefined && part.turnId === openBefore
     if (!open && !wasOpen && before && isPart(before, part)) return before
-    return { ...part, nodes: foldQuiet(nodesOf(part.blocks), open) }
+    const nodes = foldQuiet(nodesOf(part.blocks), open)
+    return { ...part, nodes: isTakenBack(part) ? [takenBackGroup(part, nodes)] : nodes }
   })
+}
+
+function isTakenBack({ blocks }: Part): boolean {
+  return blocks.every(({ takenBack }) => takenBack !== undefined)
+}
+
+function takenBackGroup({ blocks }: Part, nodes: readonly Node[]): GroupNode {
+  const prompt = blocks.find((block) => block.type === 'prompt')
+  const key = `taken-back:${blocks[0]!.id}`
+  return { type: 'group', key, keyBefore: key, nodes, takenBack: prompt ? promptText(prompt.parts) : '' }
 }
 
 function isPart(segment: Segment, part: Part): boolean {

@@ -1,12 +1,17 @@
 import type { BlockOf, OpenBlock } from '@parley/protocol'
-import { ArrowRightLeft, FoldVertical, Info, Layers } from 'lucide-react'
+import { ArrowRightLeft, FoldVertical, Info, Layers, Undo2 } from 'lucide-react'
 import { memo } from 'react'
 import { useAgentName } from '../base/agents.ts'
+import { client } from '../base/client.ts'
 import { useMatchesFind } from '../base/find-text.ts'
 import { plural, visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
 import { asJson } from '../call/call-text.logic.ts'
+import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
+import { toastError } from '../parts/toasts.tsx'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { Callout } from './callout.tsx'
 import type { GroupNode } from './nodes.logic.ts'
 import { RowActions } from './row-actions.tsx'
@@ -56,6 +61,14 @@ function peek(text: string, done: boolean): string {
 type GroupRowProps = { node: GroupNode; open: boolean; onToggle: Toggle }
 
 export const GroupRow = memo(function GroupRow({ node, open, onToggle }: GroupRowProps) {
+  if (node.takenBack !== undefined)
+    return (
+      <RowButton open={open} className="text-faint" onClick={() => onToggle(node.key, !open)}>
+        <Undo2 size={14} aria-hidden className="shrink-0" />
+        <span className="shrink-0">Taken back</span>
+        <span className="min-w-0 truncate">{visible(node.takenBack)}</span>
+      </RowButton>
+    )
   return (
     <RowButton open={open} className="text-soft" onClick={() => onToggle(node.key, !open)}>
       <Layers size={14} aria-hidden className="shrink-0" />
@@ -70,10 +83,11 @@ export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'no
   if (block.leadsTo) return <HandedOver leadsTo={block.leadsTo} />
   if (block.level === 'info') {
     return (
-      <p className="flex items-start gap-2 px-1.5 py-0.5 text-sm text-soft">
+      <div className="flex items-start gap-2 px-1.5 py-0.5 text-sm text-soft">
         <Info size={14} aria-hidden className="mt-1 shrink-0" />
         <span className="[overflow-wrap:anywhere]">{visible(block.text)}</span>
-      </p>
+        {block.code === 'session_rewound' && <UndoRewind seq={block.seq} />}
+      </div>
     )
   }
   return <Callout level={block.level} text={block.text} />
@@ -100,6 +114,15 @@ function HandedOver({
       </span>
     </p>
   )
+}
+
+/** The button that undoes a rewind. It is shown until the rewind is undone or a turn starts. */
+function UndoRewind({ seq }: { seq: number }) {
+  const sessionId = useSessionId()
+  const isLast = useSessionState((state) => state.rewound?.seq === seq)
+  if (!useMay('decide') || !isLast) return null
+  const undo = () => void client.command(sessionId, { type: 'session.unrewind' }).catch(toastError)
+  return <Button onClick={undo}>Undo</Button>
 }
 
 /** A divider: the agent has only a summary of everything above it. */

@@ -20,7 +20,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
       <RowActions
         seq={block.seq}
         text={promptSummary(block.parts)}
-        promptId={block.id}
+        prompt={block}
         className="top-1 right-full mr-1"
       />
       <div

@@ -1,4 +1,5 @@
-import { ArrowRightLeft, Link as LinkIcon, RotateCcw } from 'lucide-react'
+import type { BlockOf } from '@parley/protocol'
+import { ArrowRightLeft, Ellipsis, Link as LinkIcon } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useAgent } from '../base/agents.ts'
 import { hrefOf } from '../base/route.ts'
@@ -6,13 +7,17 @@ import { useMay } from '../base/self.ts'
 import { IconButton } from '../parts/button.tsx'
 import { CopyButton, copyText } from '../parts/copy-button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
+import { Menu } from '../parts/menu.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { sessionActions } from '../session-data/session-actions.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 
-const rewindPart = lazyPart(() => import('./rewind-dialog.tsx'))
+const promptMenu = lazyPart(() => import('./prompt-menu.tsx'))
+const forkPart = lazyPart(() => import('./fork-dialog.tsx'))
+const rewindPart = lazyPart(() => import('./rewind-talk-dialog.tsx'))
+const restorePart = lazyPart(() => import('./rewind-dialog.tsx'))
 
-type Props = { seq: number; text: string; promptId?: string; className?: string }
+type Props = { seq: number; text: string; prompt?: BlockOf<'prompt'>; className?: string }
 
 /**
  * The actions of a message. They are not rendered before the pointer or the focus first reaches the row. On
@@ -33,7 +38,7 @@ export function RowActions(props: Props) {
   return near ? <Actions {...props} /> : <span ref={place} hidden />
 }
 
-function Actions({ seq, text, promptId, className = '' }: Props) {
+function Actions({ seq, text, prompt, className = '' }: Props) {
   const id = useSessionId()
   const copyLink = () => {
     const address = hrefOf({ name: 'session', id, seq })
@@ -47,8 +52,8 @@ function Actions({ seq, text, promptId, className = '' }: Props) {
       <IconButton label="Copy link" className="size-6!" onClick={copyLink}>
         <LinkIcon size={13} />
       </IconButton>
-      <GoOn seq={seq} text={text} promptId={promptId} />
-      {promptId !== undefined && <Rewind promptId={promptId} />}
+      <GoOn seq={seq} text={text} promptId={prompt?.id} />
+      {prompt && startedTurn(prompt) && <PromptActions prompt={prompt} />}
     </span>
   )
 }
@@ -68,25 +73,48 @@ function GoOn({ seq, text, promptId }: Pick<Props, 'seq' | 'text'> & { promptId:
   )
 }
 
-function Rewind({ promptId }: { promptId: string }) {
-  const agent = useAgent(useSessionState((state) => state.agent))
-  const busy = useSessionState((state) => state.turn !== undefined)
-  const [asking, setAsking] = useState(false)
-  const decides = useMay('decide')
-  if (!agent?.capabilities.rewind || busy || !decides) return null
+/** Whether the prompt is a message to the model that started a turn: only to such a prompt can one go back. */
+function startedTurn({ turnId, delivery, parts: [first] }: BlockOf<'prompt'>): boolean {
+  const isCommand = first?.type === 'command' && (first.name === 'compact' || first.name === 'rewind')
+  return turnId !== undefined && delivery === 'queue' && !isCommand
+}
+
+/** The menu of a prompt that started a turn. */
+function PromptActions({ prompt }: { prompt: BlockOf<'prompt'> }) {
+  const can = useAgent(useSessionState((state) => state.agent))?.capabilities
+  const [asking, setAsking] = useState<'fork' | 'rewind' | 'restore'>()
+  const [prompts, decides] = [useMay('prompt'), useMay('decide')]
+  const onClose = () => setAsking(undefined)
+  if (!(can?.forkBefore && prompts) && !(can?.rewind && decides)) return null
   return (
     <>
-      <IconButton
-        label="Restore files to their state before this prompt…"
+      <Menu
+        label="Go back to this prompt"
         className="size-6!"
-        onPointerEnter={rewindPart.fetch}
-        onClick={() => setAsking(true)}
+        part={promptMenu}
+        list={(PromptMenu, menu) => (
+          <PromptMenu
+            {...menu}
+            isTakenBack={prompt.takenBack !== undefined}
+            onFork={() => setAsking('fork')}
+            onRewind={() => setAsking('rewind')}
+            onRestore={() => setAsking('restore')}
+          />
+        )}
       >
-        <RotateCcw size={13} />
-      </IconButton>
-      {asking && (
+        <Ellipsis size={14} />
+      </Menu>
+      {asking === 'fork' && (
+        <Lazy part={forkPart}>{(ForkDialog) => <ForkDialog prompt={prompt} onClose={onClose} />}</Lazy>
+      )}
+      {asking === 'rewind' && (
         <Lazy part={rewindPart}>
-          {(RewindDialog) => <RewindDialog promptId={promptId} onClose={() => setAsking(false)} />}
+          {(RewindTalkDialog) => <RewindTalkDialog prompt={prompt} onClose={onClose} />}
+        </Lazy>
+      )}
+      {asking === 'restore' && (
+        <Lazy part={restorePart}>
+          {(RewindDialog) => <RewindDialog promptId={prompt.id} onClose={onClose} />}
         </Lazy>
       )}
     </>

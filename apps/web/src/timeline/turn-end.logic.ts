@@ -25,6 +25,13 @@ export function rewoundTo([part]: readonly PromptPart[]): string | undefined {
   return part.arguments?.startsWith('prm_') ? part.arguments : undefined
 }
 
+/** How many turns have ended since this prompt started one, without those that were taken back. */
+export function turnsSince(timeline: readonly Block[], { turnId }: BlockOf<'prompt'>): number {
+  const ends = timeline.filter(({ type, takenBack }) => type === 'turn-end' && takenBack === undefined)
+  const first = ends.findIndex((end) => end.turnId === turnId)
+  return first < 0 ? 0 : ends.length - first
+}
+
 /** The prompt that started a turn, if it is loaded. */
 export function promptOfTurn(
   timeline: readonly Block[],

@@ -29,6 +29,12 @@ describe('commands about sessions', () => {
     expect(await home.run(['unarchive', id])).toMatchObject({ exitCode: 0, stderr: `Unarchived ${id}.\n` })
     const forked = await home.run(['fork', id, '--title', 'Other way', '--json'])
     expect(JSON.parse(forked.stdout)).toMatchObject({ title: 'Other way', forkedFrom: { sessionId: id } })
+    const { blocks } = JSON.parse((await home.run(['show', id, '--json'])).stdout)
+    const before = blocks.find(({ type }: { type: string }) => type === 'prompt').id
+    const earlier = await home.run(['fork', id, '--before', before, '--json'])
+    expect(JSON.parse(earlier.stdout)).toMatchObject({ turns: 0, forkedFrom: { sessionId: id, before } })
+    const unknown = await home.run(['fork', id, '--before', 'prm_unknown'])
+    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no prompt with that id') })
   })
 
   it('print their result as JSON (cancel, delete, token)', async () => {

@@ -25,9 +25,11 @@ import type {
 } from '@parley/protocol'
 import type { AgentPackage } from './agent-package.ts'
 import type { OpenCall } from './ask-again.ts'
+import type { Resumption } from './resumption.ts'
 
 export type { AgentPackage } from './agent-package.ts'
 export { askAgain, isAskAgain, type OpenCall, openCallsNotice } from './ask-again.ts'
+export type { Resumption } from './resumption.ts'
 
 /**
  * PORT. An adapter translates one agent's protocol. It does not run the session's loop and makes no decisions. Rules:
@@ -43,10 +45,7 @@ export type AgentAdapter = {
   readonly description?: string
   readonly capabilities: Capabilities
   readonly modes: readonly PermissionMode[]
-  /**
-   * The session options that the agent honours; any other option is refused with an error that names it. `tools` is
-   * an option of the host itself.
-   */
+  /** The session options that the agent honours. Any other is refused with an error that names it, except `tools`. */
   readonly options?: readonly (keyof SessionOptions)[]
   /**
    * Members of `options` that take effect only when the agent starts: a change makes the host restart it before the
@@ -79,6 +78,8 @@ export type AgentAdapter = {
    * period of silence.
    */
   readonly endsOwnTurns?: boolean
+  /** True if the agent cannot fork its conversation before a prompt that was compacted since. */
+  readonly dropsCompacted?: boolean
   /** The conversations that the agent itself stores on this machine. */
   readonly conversations?: AgentMemory
   /** The command that continues a conversation in the agent's own program, in a terminal, in the session's folder. */
@@ -177,11 +178,8 @@ export type ConnectInput = {
    * to agents with the capability `environment`.
    */
   readonly env?: EnvironmentVariables
-  /**
-   * The agent's conversation to continue; with `fork`, a copy of it is continued. `turns` is the number of its
-   * completed turns: if it is 0, an agent that has no record of the conversation has lost nothing.
-   */
-  readonly resume?: { readonly agentSessionId: string; readonly fork?: boolean; readonly turns: number }
+  /** The agent's conversation to continue. */
+  readonly resume?: Resumption
   /** Passes the agent's requests to a rule or a person. */
   readonly person: Person
   /** Cancels `connect`. Has no effect once `connect` has resolved. */

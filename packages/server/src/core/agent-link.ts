@@ -18,6 +18,8 @@ export class AgentLink {
   /** The settings and the conditions that the agent's process was started with. */
   readonly settings: SessionSettings
   readonly conditions: string
+  /** The last event before the start of the agent. */
+  readonly since: number
   readonly #release: () => void
   readonly #clock: Clock
   readonly #ended = Promise.withResolvers<void>()
@@ -28,12 +30,13 @@ export class AgentLink {
   constructor(
     connection: AgentConnection,
     clock: Clock,
-    start: Pick<AgentLink, 'connectionId' | 'settings' | 'conditions'> & { release: () => void },
+    start: Pick<AgentLink, 'connectionId' | 'settings' | 'conditions' | 'since'> & { release: () => void },
   ) {
     this.connection = connection
     this.connectionId = start.connectionId
     this.settings = start.settings
     this.conditions = start.conditions
+    this.since = start.since
     this.#clock = clock
     this.#release = start.release
   }

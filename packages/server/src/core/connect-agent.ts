@@ -31,6 +31,7 @@ export async function connectAgent(parts: ConnectParts): Promise<AgentLink> {
     const { connectionId, cwd, settings } = input
     const conditions = startConditions(adapter, input, input.hostTools)
     const forgets = forgetting(adapter, log.state)
+    const since = log.state.seq
     const connection = await start(parts, input)
     const recorded = await persist(() => ({
       drafts: [{ type: 'agent.connected', connectionId, cwd }, ...forgets],
@@ -39,7 +40,8 @@ export async function connectAgent(parts: ConnectParts): Promise<AgentLink> {
       await discard(connection, context)
       throw new ParleyError('cancelled', 'Cancelled while the agent was starting.')
     }
-    return new AgentLink(connection, services.clock, { connectionId, settings, conditions, release })
+    const started = { connectionId, settings, conditions, since, release }
+    return new AgentLink(connection, services.clock, started)
   } catch (error) {
     release()
     if (!signal.aborted) {
@@ -111,16 +113,12 @@ async function discard(connection: AgentConnection, { problem }: SessionContext)
 
 function resumption(
   adapter: AgentAdapter,
-  { connection, forkPending, completedTurns }: SessionState,
+  { connection, forkPending, forkPoint, completedTurns: turns }: SessionState,
 ): Pick<ConnectInput, 'resume'> {
-  if (!adapter.capabilities.resume || !connection?.agentSessionId) return {}
-  return {
-    resume: {
-      agentSessionId: connection.agentSessionId,
-      turns: completedTurns,
-      ...(forkPending && { fork: true }),
-    },
-  }
+  if (!adapter.capabilities.resume) return {}
+  if (forkPending && forkPoint) return { resume: { ...forkPoint, fork: true, turns } }
+  if (!connection?.agentSessionId) return {}
+  return { resume: { agentSessionId: connection.agentSessionId, turns, ...(forkPending && { fork: true }) } }
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type SessionState,
 } from '@parley/protocol'
 import { answerQuestion, decidePermission } from './decide-answer.ts'
+import { rewindTalk, unrewind } from './decide-rewind.ts'
 import { checkSettings, type DecideContext, type Decision, need, refuseIf } from './decision.ts'
 import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
@@ -55,9 +56,14 @@ export function decide(state: SessionState, command: Command, context: DecideCon
       expectNoTurn(state, 'Wait until it ends, then compact.')
       return submit(state, { parts: [{ type: 'command', name: 'compact' }], delivery: 'queue' }, context)
     case 'session.rewind':
-      need(context, 'rewind')
       expectNoTurn(state, 'Wait until it ends, then rewind.')
+      if (command.talk) return rewindTalk(state, command, context)
+      need(context, 'rewind')
+      refuseIf(command.files === false, 'validation_error', 'Choose what to rewind: files, talk or both.')
       return submit(state, { parts: [rewindPart(command)], delivery: 'queue' }, context)
+    case 'session.unrewind':
+      expectNoTurn(state, 'A rewind can be undone only before the next prompt.')
+      return unrewind(state)
     case 'session.fork':
       return fork(state, command, context)
     case 'session.hand-over':
@@ -257,13 +263,17 @@ function configure(
  */
 function fork(
   state: SessionState,
-  { commandId }: CommandOf<'session.fork'>,
+  { commandId, before }: CommandOf<'session.fork'>,
   context: DecideContext,
 ): Decision {
-  need(context, 'fork')
+  need(context, before === undefined ? 'fork' : 'forkBefore')
   expectNoTurn(state, 'Wait until it ends, then fork.')
   const into = sessionIdFrom([state.id, commandId])
-  return { drafts: [{ type: 'session.forked', into, atSeq: state.seq }], reply: { sessionId: into } }
+  const atSeq = context.point?.seq ?? state.seq
+  return {
+    drafts: [{ type: 'session.forked', into, atSeq, ...defined({ before }) }],
+    reply: { sessionId: into },
+  }
 }
 
 /** Records that another session continues the work. */

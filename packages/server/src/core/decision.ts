@@ -9,6 +9,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
+import type { LogPoint } from './point-before.ts'
 
 export type DecideContext = {
   readonly now: number
@@ -18,6 +19,8 @@ export type DecideContext = {
   /** Something must run before the next turn, so a new prompt must wait in the queue. */
   readonly mustWait?: boolean
   readonly rules: readonly PermissionRule[]
+  /** The point before the prompt that the command names. Undefined while the command is checked, before it is looked up. */
+  readonly point?: LogPoint | undefined
   /** The place of the session's folder, if several processes share the store. */
   readonly place?: string | undefined
   /** For session.hand-over: the agent of the session that continues the work. */
@@ -70,6 +73,8 @@ const inabilities = {
   files: 'does not accept files',
   background: 'does not support background tasks',
   fork: 'cannot fork a session. Create a new one',
+  forkBefore:
+    'cannot fork its conversation before an earlier prompt. Fork the whole session, or create a new one',
   hostTools: 'does not support host tools',
   images: 'does not accept images',
   mcp: 'does not support MCP servers for a session',

@@ -2,19 +2,26 @@ import {
   type Actor,
   applyToState,
   defined,
+  type EventDraft,
+  type EventOf,
   emptyState,
+  type ForkOrigin,
   isKnown,
   ParleyError,
+  type SessionCreation,
   type SessionEvent,
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
 import { causedBy } from './caused-by.ts'
+import { hashOf } from './hash.ts'
 import { LogWriter } from './log-writer.ts'
+import type { LogPoint } from './point-before.ts'
 import { readEvents } from './read-events.ts'
 import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
 import type { StoredEvent } from './session-store.ts'
+import { loseTasks } from './task-transactions.ts'
 
 const pageSize = 1000
 
@@ -28,19 +35,24 @@ export type ForkCopy = {
 
 type ForkDetails = {
   readonly title: string | undefined
+  /** The prompt before which the session is forked, and the point before its turn. */
+  readonly before?: { readonly promptId: string; readonly point: LogPoint } | undefined
   /** The actor that forks the session. */
   readonly by: Actor | undefined
 }
 
-/** Copies the log of a session into a new session. A repeated copy to the same new session has no effect. */
+/**
+ * Copies the log of a session, or its beginning, into a new session. A repeated copy to the same new session has no
+ * effect.
+ */
 export async function forkSession(
   services: SessionServices,
   parent: SessionState,
   child: string,
-  { title, by }: ForkDetails,
+  details: ForkDetails,
 ): Promise<ForkCopy> {
   const { store, environments, news } = services
-  const { made, term } = await copyForFork(services, parent, child, { title, by })
+  const { made, term } = await copyForFork(services, parent, child, details)
   if (made) await environments.copy(parent.id, child)
   return {
     sessionId: child,
@@ -67,11 +79,11 @@ async function copyForFork(
   { store, clock, ownership, sealer }: SessionServices,
   parent: SessionState,
   child: string,
-  { title, by }: ForkDetails,
+  details: ForkDetails,
 ): Promise<Copied> {
   const existing = await store.load(child)
-  const upTo = existing?.state.forkedFrom?.seq ?? parent.seq
-  const forkedFrom = { sessionId: parent.id, seq: upTo }
+  const origin = originOf(parent, details)
+  const upTo = existing?.state.forkedFrom?.seq ?? origin.forkedFrom.seq
   if (existing && existing.head > upTo) return {}
   const owned = defined({ term: existing ? await claimed(ownership, child) : ownership.firstTerm })
   let state = existing?.state ?? emptyState(child, `${parent.epoch}-fork`)
@@ -84,17 +96,29 @@ async function copyForFork(
     const created = state.seq === 0
     const events = page.map(({ seq, json }): StoredEvent => {
       const event = { ...(JSON.parse(json) as SessionEvent | UnknownEvent), sessionId: child }
-      const copy = event.type === 'session.created' ? { ...event, forkedFrom } : event
+      const copy = event.type === 'session.created' ? withOrigin(event, origin) : event
       state = isKnown(copy) ? applyToState(state, copy) : { ...state, seq, updatedAt: copy.at }
       return { seq, json: JSON.stringify(copy) }
     })
     if (created) await store.create({ sessionId: child, epoch: state.epoch, events, state })
     else await store.append({ sessionId: child, events, state, ...owned })
   }
-  const named = title ?? `${parent.title} (fork)`
-  const writer = finish(new LogWriter(state, sealer), clock.now(), named, by)
+  const writer = finish(new LogWriter(state, sealer), clock.now(), parent, details)
   await store.append({ sessionId: child, events: writer.stored, state: writer.state, ...owned })
   return { made: writer.state, ...owned }
+}
+
+type Origin = Pick<SessionCreation, 'forkPoint'> & { forkedFrom: ForkOrigin }
+
+/** Where the copy ends, and where the conversation is forked: perhaps where the original has yet to fork its own. */
+function originOf({ id, seq, forkPending, forkPoint }: SessionState, { before }: ForkDetails): Origin {
+  const { promptId, point } = before ?? {}
+  const forkedFrom = { sessionId: id, seq: point?.seq ?? seq, ...defined({ before: promptId }) }
+  return { forkedFrom, ...defined({ forkPoint: point?.forkPoint ?? (forkPending ? forkPoint : undefined) }) }
+}
+
+function withOrigin({ forkPoint, ...created }: EventOf<'session.created'>, origin: Origin): SessionEvent {
+  return { ...created, ...origin }
 }
 
 /** Claims the interrupted copy, whose owner may have been another process. Returns the term. */
@@ -105,12 +129,21 @@ async function claimed(ownership: SessionOwnership, child: string): Promise<numb
 }
 
 /** Corrects the parts of the state that hold for the original session but not for the copy. */
-function finish(writer: LogWriter, now: number, title: string, by: Actor | undefined): LogWriter {
+function finish(writer: LogWriter, now: number, parent: SessionState, { title, by }: ForkDetails): LogWriter {
   const { state } = writer
-  writer.add(now, ...causedBy(by, [{ type: 'session.renamed', title, by: 'host' }]))
+  const named = title ?? `${parent.title} (fork)`
+  writer.add(now, ...causedBy(by, [{ type: 'session.renamed', title: named, by: 'host' }]))
+  writer.add(now, ...settingsOf(parent, state))
   for (const { promptId } of state.queue) writer.add(now, { type: 'prompt.withdrawn', promptId })
   if (state.connected) writer.add(now, { type: 'agent.disconnected', reason: 'closed' })
+  writer.add(now, ...loseTasks(state, { reason: 'closed', park: undefined }))
   if (state.archived) writer.add(now, { type: 'session.unarchived' })
   if (state.pinned) writer.add(now, { type: 'session.unpinned' })
   return writer
+}
+
+/** The present settings of the original, if they have changed since the point of the fork: an earlier mode may be wider. */
+function settingsOf({ requested, mcpServers }: SessionState, then: SessionState): EventDraft[] {
+  const isSame = hashOf([requested, mcpServers ?? null]) === hashOf([then.requested, then.mcpServers ?? null])
+  return isSame ? [] : [{ type: 'session.configured', requested, ...(mcpServers && { mcpServers }) }]
 }

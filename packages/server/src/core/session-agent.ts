@@ -74,9 +74,10 @@ export class SessionAgent implements SlotHolder {
     return this.#starting !== undefined || this.#ahead !== undefined
   }
 
-  /** True if the conditions under which the agent was started have changed: trust, options, servers or variables. */
+  /** True if the agent was started with another conversation, trust, options, servers or variables. */
   get isOutdated(): boolean {
     if (!this.#link) return false
+    if ((this.#state.conversationFrom ?? 0) > this.#link.since) return true
     const { services } = this.#context
     const { requested: settings, mcpServers, cwd } = this.#state
     const adapter = this.#adapter()

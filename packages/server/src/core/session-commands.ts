@@ -14,6 +14,7 @@ import { decide } from './decide.ts'
 import type { DecideContext } from './decision.ts'
 import { type ForkCopy, forkSession } from './fork-session.ts'
 import type { LedgerDraft } from './ledger-store.ts'
+import { type LogPoint, pointBefore } from './point-before.ts'
 import { isSameSender, receiptHash } from './receipt-hash.ts'
 import type { Rejoin } from './rejoin.ts'
 import { type SessionContext, unknownAgentOf } from './session-services.ts'
@@ -44,6 +45,7 @@ export function createSessionCommands(
     const earlier = await services.store.receipt(log.sessionId, commandId)
     if (earlier) return { receipt: repeated(command, hash, earlier), fresh: false }
     const agent = agentFor(context, command)
+    let point: LogPoint | undefined
     const decideContext = (): DecideContext => ({
       now: services.clock.now(),
       ids: services.ids,
@@ -52,10 +54,12 @@ export function createSessionCommands(
       rules: services.rules.at(services.place),
       place: services.place,
       ...(by && { actor: by }),
+      point,
       mustWait: rejoin.isRequired || services.awaits !== undefined,
     })
+    point = await pointFor(command, context, decideContext())
     const continuedBy = await agentContinuing(command)
-    const copy = await copyFor(command, by, decideContext)
+    const copy = await copyFor(command, context, decideContext())
     let receipt: Receipt = { commandId, seq: 0 }
     const recorded = log.transact((state) => {
       const { reply, drafts, ...decision } = decide(state, command, {
@@ -89,20 +93,6 @@ export function createSessionCommands(
     return agentOf(services.store, log.sessionId, command)
   }
 
-  /**
-   * Copies the log for a fork; undefined for other commands. The copy is made before the fork is recorded, so that a
-   * fork in the log always has its session. If the command is refused, the copy is removed.
-   */
-  async function copyFor(
-    command: Command,
-    by: Actor | undefined,
-    decideContext: () => DecideContext,
-  ): Promise<ForkCopy | undefined> {
-    if (command.type !== 'session.fork') return undefined
-    const { into } = forked(decide(log.state, command, decideContext()).drafts)
-    return forkSession(services, log.state, into, { title: command.title, by })
-  }
-
   return {
     get busy() {
       return underWay.size > 0
@@ -120,6 +110,40 @@ export function createSessionCommands(
       }
     },
   }
+}
+
+/** The point before the prompt that the command names; undefined for commands that go back to no prompt. */
+async function pointFor(
+  command: Command,
+  { services, log, adapter }: SessionContext,
+  decideContext: DecideContext,
+): Promise<LogPoint | undefined> {
+  const promptId = promptToGoBackTo(command)
+  if (promptId === undefined) return undefined
+  decide(log.state, command, decideContext)
+  return pointBefore(services.store, log.state, promptId, adapter)
+}
+
+/**
+ * Copies the log for a fork; undefined for other commands. The copy is made before the fork is recorded, so that a fork in
+ * the log always has its session. If the command is refused, the copy is removed.
+ */
+async function copyFor(
+  command: Command,
+  { services, log }: SessionContext,
+  decideContext: DecideContext,
+): Promise<ForkCopy | undefined> {
+  if (command.type !== 'session.fork') return undefined
+  const { into } = forked(decide(log.state, command, decideContext).drafts)
+  const { title, before: promptId } = command
+  const { point, actor: by } = decideContext
+  const before = promptId !== undefined && point ? { promptId, point } : undefined
+  return forkSession(services, log.state, into, { title, by, before })
+}
+
+function promptToGoBackTo(command: Command): string | undefined {
+  if (command.type === 'session.fork') return command.before
+  return command.type === 'session.rewind' && command.talk ? command.promptId : undefined
 }
 
 function repeated<R>(command: Command, hash: string, before: { hash: string; receipt: R }): R {

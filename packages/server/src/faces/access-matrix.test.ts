@@ -221,6 +221,7 @@ const commandSamples: Readonly<Record<CommandType, Record<string, unknown>>> = {
   'session.release': {},
   'session.compact': {},
   'session.rewind': { promptId: 'prm_x' },
+  'session.unrewind': {},
 }
 
 /** Commands whose fields need more scopes than their type. */

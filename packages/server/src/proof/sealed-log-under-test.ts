@@ -15,7 +15,7 @@ type SealedStore = ReturnType<typeof createMemoryStore>
 /** A host whose logs have seals, on a memory store unless another store is given. */
 export async function sealedHostUnderTest(
   store: SealedStore = createMemoryStore(),
-  options: Pick<HostUnderTestOptions, 'store'> = {},
+  options: Pick<HostUnderTestOptions, 'store' | 'agent'> = {},
 ) {
   const folder = new TemporaryFolder()
   const { publicKey, ...sealer } = openSealer(join(folder.path, 'seal-key.pem'))

@@ -71,6 +71,7 @@ export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'co
   const waiting = command(`until [ -e ${home}/go ]; do sleep 0.05; done; sleep 0.5`)
   return {
     fork: remembering('sage'),
+    forkBefore: recalling('dill', 'mint'),
     steer: {
       prompt: modelPrompt('Wait.', waiting, { say: 'history' }),
       session: { mode: 'bypass' },
@@ -180,6 +181,17 @@ function claudeBackground(command: (line: string) => ModelAnswer): BackgroundSce
       }
     },
   }
+}
+
+function recalling(...herbs: readonly [string, string]) {
+  const fact = (herb: string) => ({
+    prompt: modelPrompt(`The herb is ${herb}.`, done),
+    says: `The herb is ${herb}`,
+  })
+  return {
+    facts: [fact(herbs[0]), fact(herbs[1])],
+    recall: modelPrompt('What did I say?', { say: 'history' }),
+  } as const satisfies Scenarios['forkBefore']
 }
 
 function remembering(herb: string) {

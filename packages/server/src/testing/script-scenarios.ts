@@ -73,6 +73,13 @@ export const capabilityScripts = {
   files: { prompt: [{ type: 'file', name: 'a.txt', path: 'docs/a.txt' }], says: 'docs/a.txt' },
   resume: { first: 'the word is parsley', second: 'what did I say?', says: 'the word is parsley' },
   fork: { first: 'the word is sage', second: 'what did I say?', says: 'the word is sage' },
+  forkBefore: {
+    facts: [
+      { prompt: 'the herb is dill', says: 'the herb is dill' },
+      { prompt: 'the herb is mint', says: 'the herb is mint' },
+    ],
+    recall: 'what did I say?',
+  },
   interrupt: {},
   steer: {
     prompt: json({ type: 'text', text: 'on my way' }, { type: 'wait', gate: 'steered' }),

@@ -13,6 +13,7 @@ import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { type RewindKeeper, rewindRequest } from '../rewind.ts'
 import { withDenied, withInterrupt } from '../translation.ts'
+import { type Resumed, readResumed } from './conversation.ts'
 import { describeCall, diffsOfCall } from './describe-call.ts'
 import { introductionOf } from './introduction.ts'
 import {
@@ -66,6 +67,7 @@ class ClaudeConnection implements AgentConnection {
   readonly events: AsyncIterable<AgentOutput>
   readonly #input: ConnectInput
   readonly #env: Readonly<Record<string, string>>
+  readonly #resumed: Resumed
   readonly #keeper: RewindKeeper
   readonly #program: ClaudeProgram
   readonly #queue = createOutputQueue(() => void this.close())
@@ -90,7 +92,8 @@ class ClaudeConnection implements AgentConnection {
     this.#keeper = keeper
     this.#program = program
     this.#mode = input.settings.mode ?? 'ask'
-    const transcript = input.resume && this.#transcript
+    this.#resumed = readResumed(env, input.resume)
+    const { transcript } = this.#resumed
     this.#state = initialState({
       requestedMode: this.#mode,
       resumed: input.resume !== undefined,
@@ -113,11 +116,11 @@ class ClaudeConnection implements AgentConnection {
     try {
       this.#query = this.#program.isSpare
         ? await this.#program.enter(this.#input, this.#input.signal)
-        : await this.#program.start(this.#input, this.#transcript !== undefined)
+        : await this.#program.start(this.#input, this.#resumed.options)
       if (!this.#deferred) await this.#setMode()
     } catch (error) {
       this.#program.kill()
-      const isLost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
+      const isLost = (this.#input.resume?.turns ?? 0) > 0 && this.#resumed.transcript === undefined
       throw cannotStart(error, isLost, this.#program.process.exitDetails())
     }
     this.#ended = this.#pump(this.#query)
@@ -180,12 +183,9 @@ class ClaudeConnection implements AgentConnection {
     return !isContinued
   }
 
-  get #transcript(): string | undefined {
-    return readTranscript(this.#env, this.#input.resume?.agentSessionId ?? '')
-  }
-
   #remembers(promptId: string): boolean {
-    return this.#transcript?.includes(promptUuid(promptId)) ?? false
+    const transcript = readTranscript(this.#env, this.#input.resume?.agentSessionId ?? '')
+    return transcript?.includes(promptUuid(promptId)) ?? false
   }
 
   async outsideMessages(): Promise<'nothing' | 'unknown'> {

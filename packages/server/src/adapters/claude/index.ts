@@ -113,6 +113,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     id: 'claude',
     startsAhead: true,
     endsOwnTurns: true,
+    dropsCompacted: true,
     name: 'Claude',
     description: 'Claude Code by Anthropic, through its Agent SDK.',
     capabilities: capabilities(
@@ -122,6 +123,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       'planApproval',
       'background',
       'hostTools',
+      'forkBefore',
       'rewind',
       'cost',
       'structuredOutput',

@@ -75,9 +75,9 @@ export class ClaudeProgram {
   }
 
   /** Resolves when the program is ready for a prompt. If the start fails, the process is killed. */
-  async start(input: ConnectInput, isWritten: boolean): Promise<Query> {
+  async start(input: ConnectInput, resumption: Options): Promise<Query> {
     return this.#startUnlessAborted(input.signal, async () => {
-      const session = sessionOptions(input, isWritten)
+      const session = { ...sessionOptions(input), ...resumption }
       const options = { ...this.#fixed(input), ...session, abortController: this.#abort }
       const { query } = await loadSdk(this.#options.sdk)
       this.#query = query({ prompt: this.prompts.messages, options })

@@ -60,10 +60,7 @@ export function processOptions({ options = {} }: SessionSettings): Options {
 }
 
 /** The remaining session settings, for a process that is started for the session. */
-export function sessionOptions(
-  { settings, cwd, resume, trusted }: ConnectInput,
-  isWritten: boolean,
-): Options {
+export function sessionOptions({ settings, cwd, trusted }: ConnectInput): Options {
   const { model, mode = 'ask', options = {} } = settings
   return {
     cwd,
@@ -72,7 +69,6 @@ export function sessionOptions(
     ...(options.effort !== undefined && { effort: options.effort as NonNullable<Options['effort']> }),
     ...(options.directories && { additionalDirectories: options.directories }),
     ...grantsOfFolder(trusted, cwd),
-    ...(resume && resumption(resume, isWritten)),
   }
 }
 
@@ -111,18 +107,6 @@ export async function applySettings(query: Query, { model, mode, options }: Sess
 function builtInTools({ tools, hostToolsOnly }: SessionOptions): Pick<Options, 'tools'> {
   if (hostToolsOnly) return { tools: [] }
   return tools ? { tools: tools.filter((name) => !name.startsWith(hostToolPrefix)) } : {}
-}
-
-/**
- * The options that resume a conversation. If the process was killed before it wrote a line, nothing can be resumed: a
- * new conversation is started under the same id.
- */
-function resumption(
-  { agentSessionId, fork, turns }: NonNullable<ConnectInput['resume']>,
-  isWritten: boolean,
-): Options {
-  if (turns === 0 && !isWritten) return { sessionId: agentSessionId }
-  return { resume: agentSessionId, ...(fork && { forkSession: true }) }
 }
 
 function systemPrompt({ systemPrompt, appendSystemPrompt }: SessionOptions): Pick<Options, 'systemPrompt'> {

@@ -43,6 +43,36 @@ function foldersIn(path: string): string[] {
   }
 }
 
+/** The part of a transcript before a prompt. */
+export type CutTranscript = {
+  readonly text: string
+  /** The uuid of the message that the prompt follows; undefined if the conversation begins with the prompt. */
+  readonly last: string | undefined
+  /** The conversation was compacted after the prompt. */
+  readonly isCompacted: boolean
+}
+
+/** Cuts a transcript before the first of these prompts that it contains. Undefined if it contains none of them. */
+export function cutBefore(transcript: string, prompts: readonly string[]): CutTranscript | undefined {
+  const lines = transcript.split('\n')
+  const index = lines.findIndex(
+    (line) =>
+      prompts.some((id) => line.includes(id)) && entryOf(line).some((entry) => isOneOf(prompts, entry)),
+  )
+  const [entry] = entryOf(lines[index] ?? '')
+  if (!entry) return undefined
+  const { parentUuid, logicalParentUuid } = entry
+  const isSummary = (line: string) =>
+    line.includes('isCompactSummary') && entryOf(line)[0]?.isCompactSummary === true
+  const isCompacted = lines.slice(index).some(isSummary)
+  return { text: lines.slice(0, index).join('\n'), last: parentUuid ?? logicalParentUuid, isCompacted }
+}
+
+function isOneOf(prompts: readonly string[], entry: Entry): boolean {
+  const { id } = idOfPrompt(entry)
+  return id !== undefined && prompts.includes(id)
+}
+
 /** The uuids of all messages in a transcript, in order. */
 export function uuidsIn(transcript: string | undefined): string[] {
   return [...(transcript ?? '').matchAll(/"uuid":"([^"]+)"/g)].flatMap(([, uuid]) => uuid ?? [])

@@ -1,10 +1,12 @@
 import { type AgentCommand, type Billing, messageOf, ParleyError } from '@parley/protocol'
-import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import type { AgentOutput, ConnectInput, Resumption } from '../../core/agent-adapter.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import type { AppServer } from './app-server.ts'
+import { pages } from './memory.ts'
 import type { NativeItem, NativeThreadOpened } from './native.ts'
 import type { Skill } from './prompt.ts'
 import { approvalPolicy, type NativeConfig, nativeConfig, threadParams } from './settings.ts'
+import { promptIdIn, type StoredTurn } from './translate-memory.ts'
 
 /** Opens the conversation: a new one, an existing one, or a fork. Rejects with a ParleyError. */
 export async function openThread(
@@ -91,13 +93,34 @@ async function openWith(
   input.signal.throwIfAborted()
   const method = resume.fork ? 'thread/fork' : 'thread/resume'
   try {
-    return await server.call(method, { ...params, threadId, excludeTurns: true })
+    const cut = resume.before && (await cutBefore(server, resume, input.signal))
+    if (cut?.isEmpty) return await server.call('thread/start', params)
+    const place = cut && { beforeTurnId: cut.turnId }
+    return await server.call(method, { ...params, ...place, threadId, excludeTurns: true })
   } catch (error) {
     // If the process was killed before it wrote the first line of a thread, the thread cannot be resumed: a new one is
     // started.
     if (resume.turns === 0 && error instanceof JsonRpcError) return server.call('thread/start', params)
     throw error
   }
+}
+
+/** The first turn that contains one of these prompts. `isEmpty`: there is no turn before it. */
+async function cutBefore(
+  server: AppServer,
+  { agentSessionId: threadId, before = [] }: Resumption,
+  signal: AbortSignal,
+): Promise<{ turnId: string; isEmpty: boolean }> {
+  const query = { threadId, limit: 10, sortDirection: 'asc', itemsView: 'full' }
+  let isFirst = true
+  for await (const turn of pages<StoredTurn>(server, ['thread/turns/list', query], signal)) {
+    const ids = turn.items.map((item, index) => (item.type === 'userMessage' ? promptIdIn(turn, index) : ''))
+    if (ids.some((id) => before.includes(id))) return { turnId: turn.id, isEmpty: isFirst }
+    isFirst = false
+  }
+  const message =
+    'The conversation of Codex does not contain the prompt before which this session was forked, so it cannot be forked there. Fork the original session before another prompt.'
+  throw new ParleyError('agent_failed', message, { details: { agentSessionId: threadId } })
 }
 
 function cannotOpen(error: unknown): ParleyError {

@@ -70,6 +70,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
     capabilities: capabilities(
       ...commonCapabilities,
       'toolOutputStreaming',
+      'forkBefore',
       'hostTools',
       'structuredOutput',
       'retraction',

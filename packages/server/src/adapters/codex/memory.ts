@@ -99,7 +99,8 @@ async function lastTurn(server: AppServer, threadId: string, signal: AbortSignal
 
 type Page<Entry> = { readonly data: readonly Entry[]; readonly nextCursor: string | null }
 
-async function* pages<Entry>(
+/** The entries of a list that Codex returns in pages. */
+export async function* pages<Entry>(
   server: AppServer,
   [method, query]: readonly [string, object],
   signal: AbortSignal,

@@ -46,8 +46,23 @@ async function findOrCreate(
     return data
   }
   if (!resume.fork) return known
-  const { data } = await client.session.fork({ sessionID: known.id }, thrown)
+  const place = resume.before && { messageID: await firstOf(client, known.id, resume.before) }
+  const { data } = await client.session.fork({ sessionID: known.id, ...place }, thrown)
   return data
+}
+
+/** The first message of the session that is one of these prompts. */
+async function firstOf(
+  client: OpencodeClient,
+  sessionID: string,
+  prompts: readonly string[],
+): Promise<string> {
+  const { data } = await client.session.messages({ sessionID }, thrown)
+  const first = data.find(({ info }) => prompts.includes(info.id))
+  if (first) return first.info.id
+  const message =
+    'OpenCode does not have the prompt before which this session was forked, so the conversation cannot be forked there. Fork the original session before another prompt.'
+  throw new ParleyError('agent_failed', message, { details: { agentSessionId: sessionID } })
 }
 
 /**

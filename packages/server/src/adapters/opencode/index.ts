@@ -58,6 +58,7 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     capabilities: capabilities(
       ...commonCapabilities,
       'toolOutputStreaming',
+      'forkBefore',
       'rewind',
       'cost',
       'structuredOutput',

@@ -14,7 +14,7 @@ import type { Gates, Sleep } from './gates.ts'
 import { playTurn } from './player.ts'
 import type { Script, Step } from './script.ts'
 import { effectiveSettings } from './settings.ts'
-import { answeredPaths, promptsBefore, type Transcript } from './transcript.ts'
+import { answeredPaths, entriesBefore, promptsBefore, type Transcript } from './transcript.ts'
 
 /**
  * The input of a script function. The same prompt must give the same script again, since a parked turn resumes at a
@@ -138,12 +138,13 @@ export class ScriptedConnection implements AgentConnection {
     const { resume, connectionId } = this.#input
     if (resume && !resume.fork) return resume.agentSessionId
     const own = `scripted-${connectionId}`
-    if (resume) this.#remember(resume.agentSessionId, own)
+    if (resume) this.#remember(resume.agentSessionId, own, resume.before)
     return own
   }
 
-  #remember(from: string, under: string): void {
-    for (const entry of this.#deps.transcript.load(from)) this.#deps.transcript.append(under, entry)
+  #remember(from: string, under: string, before?: readonly string[]): void {
+    const { transcript } = this.#deps
+    for (const entry of entriesBefore(transcript.load(from), before)) transcript.append(under, entry)
   }
 
   #reportSettings(refused: readonly string[]): void {

@@ -1,5 +1,6 @@
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
 import { asksPerson, innerSteps, type Script, type Step, stepPath } from './script.ts'
 
 /**
@@ -52,6 +53,17 @@ function readEntries(path: string): TranscriptEntry[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as TranscriptEntry)
+}
+
+/** The entries before the first of these prompts; all entries if no prompts are given. A lost transcript stays empty. */
+export function entriesBefore(
+  entries: readonly TranscriptEntry[],
+  prompts: readonly string[] | undefined,
+): readonly TranscriptEntry[] {
+  if (!prompts || entries.length === 0) return entries
+  const end = entries.findIndex(({ type, promptId }) => type === 'prompt' && prompts.includes(promptId))
+  if (end >= 0) return entries.slice(0, end)
+  throw new ParleyError('agent_failed', 'The conversation does not contain the prompt to fork before.')
 }
 
 export function answeredPaths(entries: readonly TranscriptEntry[], promptId: string): ReadonlySet<string> {

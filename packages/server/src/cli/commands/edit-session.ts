@@ -44,16 +44,17 @@ function patchText(id: string, body: Patch, { commandLine }: Context): string {
   return `Archived ${id}. Undo: ${commandLine(`unarchive ${id}`)}`
 }
 
-/** Creates a session that continues from the end of this one. */
+/** Creates a session that continues from the end of this one, or from before one of its prompts. */
 export async function fork(
   reference: string,
-  options: EditOptions & { readonly title?: string },
+  options: EditOptions & { readonly before?: string; readonly title?: string },
   context: Context,
 ): Promise<number> {
-  const { title, json } = options
+  const { before, title, json } = options
   await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
-  const { sessionId } = await server.client.fork(id, { ...(title !== undefined && { title }) })
+  const fields = { ...(before !== undefined && { before }), ...(title !== undefined && { title }) }
+  const { sessionId } = await server.client.fork(id, fields)
   if (json) {
     const params = { id: sessionId }
     const state = await server.client.call('getSession', { params, query: { tail: 0 } })

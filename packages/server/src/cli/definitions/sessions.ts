@@ -174,10 +174,15 @@ function addEditing({ add, run }: Registry): void {
     .action(run(async () => (await load()).unpin))
   add(
     'fork',
-    'create a session that continues from the current state of another',
+    'create a session that continues from the current state of another, or from an earlier prompt',
     'parley fork last --title "Other way"',
+    'parley fork last --before prm_01k2…',
   )
     .argument(...sessionArgument)
+    .option(
+      '--before <prompt>',
+      'the fork has only what happened before this prompt; its id is in show --json',
+    )
     .option('--title <title>', 'the title of the fork')
     .option(...json)
     .action(run(async () => (await load()).fork))

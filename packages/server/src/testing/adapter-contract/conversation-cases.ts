@@ -4,13 +4,14 @@ import { expect } from '../peers.ts'
 import { backgroundCase } from './background-cases.ts'
 import { Turn } from './bench.ts'
 import { type CapabilityCases, play, refusedCommand, start } from './capability-case.ts'
+import { forkBeforeCase } from './fork-before-cases.ts'
 import { showRejoin } from './rejoin-case.ts'
 import { steerCases } from './steer-cases.ts'
 
 /** Capabilities about the course of a conversation: restarts, forks, and commands during and between turns. */
 export const conversationCases: Pick<
   CapabilityCases,
-  'background' | 'resume' | 'fork' | 'interrupt' | 'steer' | 'compaction' | 'rewind' | 'rejoin'
+  'background' | 'resume' | 'fork' | 'forkBefore' | 'interrupt' | 'steer' | 'compaction' | 'rewind' | 'rejoin'
 > = {
   background: {
     ...backgroundCase,
@@ -53,6 +54,7 @@ export const conversationCases: Pick<
     },
     refused: (bench) => refusedCommand(bench, { type: 'session.fork' }),
   },
+  forkBefore: forkBeforeCase,
   interrupt: {
     title: 'a cancelled turn leaves the agent connected',
     shared: true,

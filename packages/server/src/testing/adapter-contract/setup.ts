@@ -44,6 +44,12 @@ export type Scenario = {
 export type Saying = Scenario & { readonly says: string }
 /** The second prompt asks for a fact from the first prompt. */
 export type Memory = { readonly first: Words; readonly second: Words; readonly says: string }
+/** Two facts that prompts state, and a prompt that asks for everything said so far. The answer contains known facts. */
+export type Recall = {
+  readonly facts: readonly [Fact, Fact]
+  readonly recall: Words
+}
+export type Fact = { readonly prompt: Words; readonly says: string }
 /** A conversation that continues in the agent's own program. */
 export type Rejoining = {
   /** Sends this prompt in the agent's own program, in the session's folder, and resolves with the answer. */
@@ -119,6 +125,7 @@ export type CapabilityScenarios = {
   readonly files: Saying
   readonly resume: Memory
   readonly fork: Memory
+  readonly forkBefore: Recall
   /** The scenario `busy` demonstrates this capability. */
   readonly interrupt: Record<never, never>
   /** `release` lets the turn continue to its end after the turn was steered. */

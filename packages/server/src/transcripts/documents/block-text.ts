@@ -43,9 +43,10 @@ const timeFormat = new Intl.DateTimeFormat('en', {
 /**
  * A note with the delivery and the sender of a prompt; undefined if the prompt just started a turn and names no sender.
  */
-export function promptNote({ delivery, status, actor }: BlockOf<'prompt'>): string | undefined {
+export function promptNote({ delivery, status, actor, takenBack }: BlockOf<'prompt'>): string | undefined {
   const delivered = status === 'sent' ? (delivery === 'steer' ? 'steered' : undefined) : status
-  const notes = [delivered, actor && `by ${actorText(actor)}`].filter((note) => note !== undefined)
+  const back = takenBack === undefined ? undefined : 'taken back'
+  const notes = [delivered, actor && `by ${actorText(actor)}`, back].filter((note) => note !== undefined)
   return notes.length > 0 ? notes.join(', ') : undefined
 }
 

@@ -1,0 +1,48 @@
+import type { ReactNode } from 'react'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+
+type Props = {
+  label: string
+  heading: string
+  /** What happens, one sentence each. */
+  consequences: readonly string[]
+  /** Why it cannot be done now. */
+  obstacle?: string | undefined
+  action: string
+  isBusy: boolean
+  onConfirm: () => void
+  onClose: () => void
+  children?: ReactNode
+}
+
+/** Asks for confirmation of an action, and lists what it does. */
+export function ConsequencesDialog(props: Props) {
+  const { label, heading, consequences, obstacle, action, isBusy, onConfirm, onClose, children } = props
+  return (
+    <Dialog label={label} onClose={onClose} className="flex-col open:flex">
+      <h2 className="px-4 pt-3.5 text-base font-semibold">{heading}</h2>
+      <div className="min-h-0 overflow-y-auto px-4 py-2 text-sm">
+        <ul className="flex list-disc flex-col gap-1 pl-5">
+          {consequences.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+        {children}
+        <p aria-live="polite" className="pt-2 text-soft empty:hidden">
+          {obstacle}
+        </p>
+      </div>
+      <div className="flex justify-end gap-2 px-4 pt-1 pb-3.5">
+        <Button look="quiet" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button look="primary" disabled={isBusy || obstacle !== undefined} onClick={onConfirm}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+export const turnRuns = 'A turn is running. Wait until it ends, or stop it.'

@@ -1,0 +1,40 @@
+import { defined } from './defined.ts'
+import type { EventOf } from './event.ts'
+import type { SessionState } from './session-state.ts'
+
+/** True for an event that a fork has copied from its original. */
+export function isCopied({ forkedFrom }: SessionState, { seq }: { seq: number }): boolean {
+  return seq <= (forkedFrom?.seq ?? 0)
+}
+
+/**
+ * Folds a rewind. The agent must fork its conversation before it goes on, unless it has received no prompt since. A copied
+ * rewind cannot be undone, and `session.created` of the fork says where the fork continues.
+ */
+export function withRewind(state: SessionState, event: EventOf<'session.rewound'>): Partial<SessionState> {
+  const { seq, promptId, talk, forkPoint } = event
+  if (isCopied(state, event)) return talk ? { plan: [] } : {}
+  const { agentSessionId } = state.connection ?? {}
+  const { forkPending, forkPoint: pending } = state
+  const before = { ...defined({ agentSessionId, forkPoint: pending }), forkPending, plan: state.plan }
+  const rewound = { seq, promptId, ...defined({ talk }), before }
+  if (!talk) return { rewound }
+  return { rewound, plan: [], conversationFrom: seq, ...(forkPoint && { forkPending: true, forkPoint }) }
+}
+
+export function withoutRewind(
+  { rewound, connection }: SessionState,
+  event: EventOf<'session.unrewound'>,
+): Partial<SessionState> {
+  if (rewound?.seq !== event.rewound) return {}
+  if (!rewound.talk) return { rewound: undefined }
+  const { agentSessionId, forkPending, forkPoint, plan } = rewound.before
+  return {
+    rewound: undefined,
+    conversationFrom: event.seq,
+    forkPending,
+    forkPoint,
+    plan,
+    ...(connection && agentSessionId !== undefined && { connection: { ...connection, agentSessionId } }),
+  }
+}

@@ -1,0 +1,16 @@
+/** How an agent continues one of its conversations. */
+export type Resumption = {
+  readonly agentSessionId: string
+  /** A copy of the conversation is continued. The conversation itself must remain as it is. */
+  readonly fork?: boolean
+  /**
+   * With `fork`, for agents with the capability `forkBefore`: the agent's ids of a prompt and of the prompts after it. The
+   * copy ends before the first of them that the conversation contains. If it contains none, `connect` rejects.
+   */
+  readonly before?: readonly string[]
+  /**
+   * The number of completed turns that the session remembers. If it is 0, an agent that has no record of the conversation
+   * has lost nothing.
+   */
+  readonly turns: number
+}

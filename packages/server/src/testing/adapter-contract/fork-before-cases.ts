@@ -1,0 +1,120 @@
+import { expect } from '../peers.ts'
+import { type Bench, type BenchSession, Turn } from './bench.ts'
+import { type CapabilityCase, refusalOf, refusedCommand } from './capability-case.ts'
+import { expectNextPrompt, type Kill, withKill } from './kill.ts'
+import type { CapabilityScenarios, Recall, Scenarios } from './setup.ts'
+
+/** A fork before a prompt: its agent knows what was said before that prompt, and nothing else. */
+export const forkBeforeCase: CapabilityCase<'forkBefore'> = {
+  title: 'a fork before a prompt remembers what was said before it, and the original continues unchanged',
+  shared: true,
+  async shows(bench, scenario) {
+    const { origin, prompts } = await tell(bench, scenario)
+    const fork = await forkBefore(bench, origin, prompts[1])
+    await expectKnown(fork, scenario, [true, false])
+    await expectKnown(origin, scenario, [true, true])
+    const of = async ({ id }: BenchSession) => (await bench.host.state(id)).connection?.agentSessionId
+    expect(await of(fork)).not.toBe(await of(origin))
+  },
+  more: [
+    {
+      title: 'a fork before the first prompt remembers nothing',
+      async shows(bench, scenario) {
+        const { origin, prompts } = await tell(bench, scenario)
+        await expectKnown(await forkBefore(bench, origin, prompts[0]), scenario, [false, false])
+      },
+    },
+    {
+      title:
+        'a fork of a fork before a copied prompt remembers what was said before it, also after a restart',
+      async shows(bench, scenario) {
+        const { origin, prompts } = await tell(bench, scenario)
+        const { sessionId = '' } = await origin.command({ type: 'session.fork' })
+        const first = await bench.follow(sessionId)
+        await expectKnown(first, scenario, [true, true])
+        await bench.restart()
+        const second = await forkBefore(bench, first, prompts[1])
+        await bench.restart()
+        await second.listen()
+        await expectKnown(second, scenario, [true, false])
+      },
+    },
+    {
+      title: 'a fork before a prompt that was compacted remembers what was said before it, or is refused',
+      needs: (_scenario, scenarios) => scenarios.compaction !== undefined,
+      async shows(bench, scenario) {
+        const { origin, prompts } = await tell(bench, scenario)
+        const { promptId = '' } = await origin.command({ type: 'session.compact' })
+        await new Turn(origin, promptId).completed()
+        const fork = forkBefore(bench, origin, prompts[1])
+        if (bench.newAdapter().dropsCompacted)
+          expect(await refusalOf(fork)).toMatchObject({ code: 'conflict', details: { promptId: prompts[1] } })
+        else await expectKnown(await fork, scenario, [true, false])
+      },
+    },
+    {
+      title:
+        'a rewind of the conversation makes the agent forget the turns since a prompt, until the rewind is undone',
+      shows: rewindTalk,
+    },
+    withKill({
+      title: 'a fork before a prompt remembers what was said before it',
+      killed: 'before the fork has its first prompt',
+      shows: forkAndKill,
+    }),
+  ],
+  refused: (bench) => refusedCommand(bench, { type: 'session.fork', before: 'prm_any' }),
+}
+
+async function forkAndKill(bench: Bench, scenario: Recall, scenarios: Scenarios, kill?: Kill): Promise<void> {
+  const { origin, prompts } = await tell(bench, scenario)
+  const fork = await forkBefore(bench, origin, prompts[1])
+  await kill?.(origin)
+  await expectKnown(fork, scenario, [true, false])
+  await expectNextPrompt(origin, scenarios)
+  await expectKnown(origin, scenario, [true, true])
+}
+
+async function rewindTalk(bench: Bench, scenario: Recall): Promise<void> {
+  const { origin, prompts } = await tell(bench, scenario)
+  const rewind = { type: 'session.rewind', promptId: prompts[1], files: false, talk: true } as const
+  await origin.command(rewind)
+  await origin.command({ type: 'session.unrewind' })
+  await expectKnown(origin, scenario, [true, true])
+  await origin.command(rewind)
+  await expectKnown(origin, scenario, [true, false])
+  expect(await refusalOf(origin.command({ type: 'session.unrewind' }))).toMatchObject({ code: 'conflict' })
+  await bench.restart()
+  await origin.listen()
+  await expectKnown(origin, scenario, [true, false])
+}
+
+async function tell(
+  bench: Bench,
+  { facts }: CapabilityScenarios['forkBefore'],
+): Promise<{ origin: BenchSession; prompts: [string, string] }> {
+  const origin = await bench.session()
+  const [first, second] = [await origin.prompt(facts[0].prompt), await origin.prompt(facts[1].prompt)]
+  await second.completed()
+  return { origin, prompts: [first.promptId, second.promptId] }
+}
+
+async function forkBefore(bench: Bench, { id }: BenchSession, before: string): Promise<BenchSession> {
+  const commandId = `fork-${before}`
+  const { sessionId } = await bench.host.command(id, { type: 'session.fork', before, commandId })
+  const fork = await bench.follow(sessionId ?? '')
+  expect(fork.all('turn.started').map(({ promptId }) => promptId)).not.toContain(before)
+  expect((await bench.host.state(fork.id)).queue).toEqual([])
+  return fork
+}
+
+/** Asks the agent for all that was said. `known` tells which of the two facts it must know. */
+async function expectKnown(
+  session: BenchSession,
+  { facts, recall }: Recall,
+  known: [boolean, boolean],
+): Promise<void> {
+  const turn = await session.prompt(recall)
+  await turn.completed()
+  expect(facts.map(({ says }) => turn.said.includes(says))).toEqual(known)
+}

@@ -1,0 +1,109 @@
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { done } from './claude-fixture.ts'
+import { consoleFixture } from './console-fixture.ts'
+import { conversation, eventually, openSession, prompt, say } from './console-page.ts'
+
+/** Forks and rewinds in a real browser, with the real Claude Code; only its model is scripted. */
+const home = await AgentHome.forFile()
+const { server, openTab } = consoleFixture(async (made) => {
+  made.environment = home.env('claude')
+})
+
+const fact = (herb: string) => modelPrompt(`The herb is ${herb}.`, done)
+const recall = modelPrompt('What did I say?', { say: 'history' })
+
+/** A session with two prompts, each of which states a fact. */
+async function told(page: Page): Promise<string> {
+  const { id } = await server.call<{ id: string }>('/api/sessions', {
+    agent: 'claude',
+    cwd: server.project,
+    prompt: fact('dill'),
+  })
+  await server.call(`/api/sessions/${id}/commands`, {
+    type: 'prompt.submit',
+    commandId: 'second',
+    text: fact('mint'),
+  })
+  await openSession(page, server, id)
+  await eventually(() => conversation(page).getByText('That is done.', { exact: true }).count()).toBe(2)
+  return id
+}
+
+const promptRow = (page: Page, words: string) =>
+  conversation(page).getByRole('article', { name: 'You' }).filter({ hasText: words })
+
+async function openMenu(page: Page, words: string): Promise<void> {
+  const row = promptRow(page, words)
+  await row.hover()
+  await row.getByRole('button', { name: 'Go back to this prompt' }).click()
+  await page.getByRole('menuitem').first().waitFor()
+}
+
+/** What the agent remembers, as its model says. */
+async function remembered(page: Page): Promise<string> {
+  await say(page, recall)
+  const path = `/api${new URL(page.url()).pathname}?tail=2`
+  const said = async () => {
+    const { blocks } = await server.call<{ blocks: { type: string; text?: string }[] }>(path)
+    return blocks.at(-1)?.type === 'turn-end' ? blocks.at(-2)?.text : undefined
+  }
+  await eventually(said).toContain('What did I say?')
+  return (await said()) ?? ''
+}
+
+it('a prompt is forked from its menu, and the new session opens with the prompt, unsent', async () => {
+  const { page, consoleErrors } = await openTab({ load: false })
+  const id = await told(page)
+  await openMenu(page, 'mint')
+  await page.getByRole('menuitem', { name: 'Fork from here' }).press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Fork from here' })
+  await dialog.getByText('This session does not change.').waitFor()
+  await dialog.getByRole('button', { name: 'Fork' }).click()
+  await page.waitForURL((url) => url.pathname.startsWith('/sessions/') && !url.pathname.endsWith(id))
+  await eventually(() => prompt(page).inputValue()).toContain('The herb is mint.')
+  await eventually(() => promptRow(page, 'mint').count()).toBe(0)
+  const said = await remembered(page)
+  expect(said).toContain('dill')
+  expect(said).not.toContain('mint')
+  expect(consoleErrors).toEqual([])
+})
+
+it('the conversation is rewound from the menu of a prompt, the turns are collapsed, and Undo brings them back', async () => {
+  const { page, consoleErrors } = await openTab({ load: false })
+  await told(page)
+  const rewind = async () => {
+    await openMenu(page, 'mint')
+    await page.getByRole('menuitem', { name: 'Rewind conversation to here' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Rewind to here' })
+    await dialog.getByText('forgets this prompt and everything after it: 1 turn.').waitFor()
+    await dialog.getByRole('button', { name: 'Rewind' }).click()
+    await conversation(page)
+      .getByRole('button', { name: /^Taken back/ })
+      .waitFor()
+  }
+  await rewind()
+  expect(await promptRow(page, 'mint').count()).toBe(0)
+  await eventually(() => prompt(page).inputValue()).toContain('The herb is mint.')
+  await page.getByRole('status').getByRole('button', { name: 'Undo' }).click()
+  await promptRow(page, 'mint').waitFor()
+  await prompt(page).fill('')
+  await rewind()
+  await conversation(page).getByRole('button', { name: 'Undo' }).click()
+  await promptRow(page, 'mint').waitFor()
+  await prompt(page).fill('')
+  await rewind()
+  const takenBack = conversation(page).getByRole('button', { name: /^Taken back/ })
+  await takenBack.click()
+  await promptRow(page, 'mint').waitFor()
+  await takenBack.click()
+  await promptRow(page, 'mint').waitFor({ state: 'detached' })
+  await prompt(page).fill('')
+  const said = await remembered(page)
+  expect(said).toContain('dill')
+  expect(said).not.toContain('mint')
+  expect(await conversation(page).getByRole('button', { name: 'Undo' }).count()).toBe(0)
+  expect(consoleErrors).toEqual([])
+})

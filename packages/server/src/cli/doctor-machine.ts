@@ -93,7 +93,7 @@ export function clockCheck(dataDir: string, now: number): Check {
   const name = 'clock'
   const shown = new Date(now).toISOString()
   if (now < earliest)
-    return fail(name, `${shown} is in the past: links and tokens expire wrongly. Set the clock`)
+    return fail(name, `${shown} is in the past: links and tokens expire at the wrong time. Set the clock`)
   const written = statSync(databaseFile(dataDir), { throwIfNoEntry: false })?.mtimeMs ?? 0
   if (written > now + skewMs)
     return warn(

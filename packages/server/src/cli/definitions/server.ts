@@ -43,7 +43,7 @@ export function addServe({ add, run }: Registry): void {
     )
     .option(
       '--decide-by-link <decisions>',
-      'what links that decide one request may do: deny (default), allow (also deny), or off',
+      'what links for one request can decide: deny only (deny, the default), allow or deny (allow), or nothing (off)',
     )
     .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')
     .option('--quiet', 'print neither the greeting nor the link; the log has the address')

@@ -199,7 +199,7 @@ function addHandOff({ add, context, run }: Registry): void {
     .argument(...sessionArgument)
     .argument('<agent>', `the agent that continues; see: ${context.invocation} agents`)
     .argument('[prompt]', 'the first prompt (default: continue the work)')
-    .option('--before <prompt>', 'hand over only what was before this prompt, by its id')
+    .option('--before <prompt>', 'hand over only the part of the session before this prompt, named by its id')
     .option('--model <model>', 'the model')
     .option('--show', 'print the text that the agent would get, and create nothing')
     .option('--json', 'print the session, or with --show the text and its size, as JSON')

@@ -84,6 +84,7 @@ async function streamSession({ turns, dataDir, checkpointMs, each }: Streaming) 
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }
+  await walTrimmed(dataDir)
   const last = sizeOf(dataDir)
   await parley.remote.stop()
   return { most: Math.max(most, last), last, closed: sizeOf(dataDir) }
@@ -91,6 +92,13 @@ async function streamSession({ turns, dataDir, checkpointMs, each }: Streaming) 
 
 async function turnsOf(parley: ParleyServer, session: string): Promise<number> {
   return (await parley.request<{ turns: number }>('GET', `/api/sessions/${session}?tail=0`)).turns
+}
+
+/** Waits until the server has emptied the write-ahead log, which it does within a second after a turn. */
+async function walTrimmed(dataDir: string): Promise<void> {
+  const wal = () => statSync(join(dataDir, 'parley.sqlite-wal'), { throwIfNoEntry: false })?.size ?? 0
+  for (let tries = 0; wal() > 262_144 && tries < 300; tries++)
+    await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 function contentBytes(turns: number): number {

@@ -17,8 +17,8 @@ export type SqliteDatabase = {
   /** Runs `work` in one transaction. If it fails, nothing is written and the database remains usable. */
   write<T>(work: () => T): T
   /**
-   * Empties the WAL if it has grown beyond its share of the stored bytes. Emptying it syncs the disk, so `trim` should
-   * be called at the end of a turn.
+   * Empties the WAL within a second if it has grown beyond its share of the stored bytes. Emptying it syncs the disk,
+   * which takes longer than all other writes of a turn.
    */
   trim(): void
   /** Empties the WAL. Throws if its contents cannot be written to the disk. */
@@ -46,6 +46,7 @@ const walPages = 64
  */
 const maxConverted = 1024 * 1024 * 1024
 const walShare = { bytes: 262_144, ofFile: 1 / 20 }
+const trimMs = 1_000
 
 export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
   const { file } = options
@@ -66,6 +67,16 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
       throw sqliteFailure(thrown, file)
     }
   }
+  let trimming: NodeJS.Timeout | undefined
+  const trimNow = () => {
+    const wal = sizeOf(`${file}-wal`)
+    if (!db.isOpen || wal <= Math.max(walShare.bytes, sizeOf(file) * walShare.ofFile)) return
+    try {
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // All data is committed. If the disk cannot be written now, the next write reports the error.
+    }
+  }
   return {
     prepare: (sql) => read(() => db.prepare(sql)),
     exec: (sql) => read(() => db.exec(sql)),
@@ -78,13 +89,10 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
         return result
       }),
     trim() {
-      const wal = sizeOf(`${file}-wal`)
-      if (wal <= Math.max(walShare.bytes, sizeOf(file) * walShare.ofFile)) return
-      try {
-        db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-      } catch {
-        // All data is committed. If the disk cannot be written now, the next write reports the error.
-      }
+      trimming ??= setTimeout(() => {
+        trimming = undefined
+        trimNow()
+      }, trimMs).unref()
     },
     emptyWal: () => read(() => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
     describeOwner,
@@ -94,6 +102,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
     },
     close() {
       if (!db.isOpen) return
+      clearTimeout(trimming)
       removeOwner(file)
       db.close()
     },

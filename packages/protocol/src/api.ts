@@ -9,6 +9,7 @@ import { NodeCheck, NodeList, SessionNode } from './node.ts'
 import { operationRoutes } from './operation-routes.ts'
 import { peopleRoutes } from './people-routes.ts'
 import { permissionRoutes } from './permission-routes.ts'
+import { projectRoutes } from './project-routes.ts'
 import { bySession, NoContent, type Route, type RouteDefinition } from './route.ts'
 import { searchRoutes } from './search-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
@@ -46,6 +47,7 @@ const definitions = {
   ...agentRoutes,
   ...alertRoutes,
   ...sessionRoutes,
+  ...projectRoutes,
   ...searchRoutes,
   ...chatRoutes,
   ...workspaceRoutes,

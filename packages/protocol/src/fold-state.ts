@@ -256,7 +256,7 @@ function isForked(state: SessionState, event: EventOf<'agent.connected'>): boole
 
 function created(event: EventOf<'session.created'>): Partial<SessionState> {
   const { agent, cwd, title, model, mode, options, mcpServers, at } = event
-  const { forkedFrom, forkPoint, importedFrom, handedFrom, startCommit } = event
+  const { project, forkedFrom, forkPoint, importedFrom, handedFrom, startCommit } = event
   return {
     agent,
     cwd,
@@ -265,7 +265,7 @@ function created(event: EventOf<'session.created'>): Partial<SessionState> {
     requested: { mode, ...(model !== undefined && { model }), ...(options && { options }) },
     ...(mcpServers && { mcpServers }),
     ...(forkedFrom && { forkedFrom, forkPending: true }),
-    ...defined({ forkPoint, importedFrom, handedFrom, startCommit }),
+    ...defined({ project, forkPoint, importedFrom, handedFrom, startCommit }),
   }
 }
 

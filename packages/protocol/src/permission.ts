@@ -46,7 +46,9 @@ export const PermissionRule = RulePattern.extend({
   decision: RuleDecision,
   scope: RuleScope,
   sessionId: SessionId.optional().meta({ description: 'Required with scope session' }),
-  project: z.string().optional().meta({ description: 'The folder; required with scope project' }),
+  project: z.string().optional().meta({
+    description: 'A project, or the folder of sessions; required with scope project',
+  }),
   place: Place.optional(),
   agent: AgentId.optional().meta({ description: 'The rule applies only to this agent' }),
   createdAt: z.number(),

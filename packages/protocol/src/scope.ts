@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { NewSession } from './api-bodies.ts'
 import type { Command, CommandType } from './command.ts'
 import type { PermissionMode } from './permission.ts'
+import type { ProjectField, ProjectPatch } from './project.ts'
 
 /**
  * The kinds of operations that a caller may perform.
@@ -9,7 +10,7 @@ import type { PermissionMode } from './permission.ts'
  * - prompt: create sessions, send prompts and stop work.
  * - decide: answer requests, and choose settings that widen what agents may do.
  * - terminal: open shells. A shell can do whatever the server's user can, without a decision.
- * - admin: change rules, trusted folders, agents, people and devices, and delete sessions.
+ * - admin: change rules, projects, trusted folders, agents, people and devices, and delete sessions.
  */
 export const allScopes = ['read', 'prompt', 'decide', 'terminal', 'admin'] as const
 export const Scope = z.enum(allScopes)
@@ -68,6 +69,25 @@ export function scopesOfCreation(session: CreationFields): readonly Scope[] {
     ...(widens(session) || session.env !== undefined ? (['decide'] as const) : []),
     ...(session.trust ? (['admin', 'decide'] as const) : []),
   ]
+}
+
+/**
+ * The scopes that each setting of a project needs. A command runs without a decision about it, so whoever gives one must
+ * be able to decide. `copy` gives agents files, and `keepDays` removes folders.
+ */
+const projectScopes: Readonly<Record<ProjectField, readonly Scope[]>> = {
+  name: ['prompt'],
+  base: ['prompt'],
+  copy: ['admin'],
+  keepDays: ['admin'],
+  setup: ['admin', 'decide'],
+  check: ['admin', 'decide'],
+}
+
+/** The scopes that are needed to change these settings of a project. */
+export function scopesOfProjectPatch(patch: ProjectPatch): readonly Scope[] {
+  const changed = (Object.keys(patch) as ProjectField[]).flatMap((field) => projectScopes[field] ?? [])
+  return [...new Set<Scope>(['prompt', ...changed])]
 }
 
 type CreationFields = WideningFields & Partial<Pick<NewSession, 'env' | 'trust'>>

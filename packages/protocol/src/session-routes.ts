@@ -10,6 +10,7 @@ import {
 import { Command, Receipt } from './command.ts'
 import { HandOffPreview, HandOffQuery } from './hand-off.ts'
 import { AgentId, PromptId } from './ids.ts'
+import { ProjectId } from './project.ts'
 import { RewindPreview } from './rewind.ts'
 import { bySession, limit, NoContent, type RouteDefinition, whole } from './route.ts'
 import { SessionStatus } from './session.ts'
@@ -48,6 +49,7 @@ export const sessionRoutes = {
     query: z.object({
       q: z.string().optional(),
       agent: AgentId.optional(),
+      project: ProjectId.optional(),
       status: SessionStatus.optional(),
       archived: z.enum(['true', 'false', 'all']).default('false'),
       limit: limit(500, 50),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { runningInBackground } from './background.ts'
+import { defined } from './defined.ts'
 import { ErrorCode } from './error.ts'
 import type { Prompt } from './prompt.ts'
 import { SessionState } from './session-state.ts'
@@ -20,6 +21,7 @@ export const SessionSummary = SessionState.pick({
   updatedAt: true,
   agent: true,
   cwd: true,
+  project: true,
   title: true,
   archived: true,
   pinned: true,
@@ -46,12 +48,13 @@ const maxFailureText = 300
 export function summarise(state: SessionState): SessionSummary {
   const { id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status, forkedFrom } =
     state
+  const { project } = state
   const failure = failureOf(state)
   const paused = pausedPrompts(state)
   const tasks = runningInBackground(state).length
   return {
     ...{ id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status },
-    ...(forkedFrom && { forkedFrom }),
+    ...defined({ project, forkedFrom }),
     waiting: state.requests.length,
     ...(paused > 0 && { paused }),
     ...(tasks > 0 && { tasks }),

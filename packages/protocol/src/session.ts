@@ -64,9 +64,15 @@ export const StartCommit = z
   .string()
   .meta({ description: 'HEAD of the folder when the session was created, if it is a git repository' })
 
+export const ProjectPath = z.string().meta({
+  description:
+    'The project: the common directory of the repository of the folder, or the folder if it is in none. Absent in logs of earlier versions',
+})
+
 export const SessionCreation = z.object({
   agent: AgentId,
   cwd: z.string(),
+  project: ProjectPath.optional(),
   title: z.string().optional(),
   model: z.string().optional(),
   mode: PermissionMode,

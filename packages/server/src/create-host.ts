@@ -11,7 +11,7 @@ import { systemClock, systemIds } from './system-clock.ts'
 import { createTelemetry, type Telemetry } from './telemetry/index.ts'
 import { createTemporaryFolders } from './tools/temporary-folders.ts'
 import { version } from './version.ts'
-import { checkFolder } from './workspace/folder.ts'
+import { branchOf, checkFolder, projectOf } from './workspace/folder.ts'
 
 type Defaults = 'checkFolder' | 'clock' | 'freeBytes' | 'ids' | 'temporaryFolders'
 
@@ -31,7 +31,8 @@ export async function createHost(given: CreateHostOptions): Promise<Host> {
   await telemetry.begin({ agents: options.adapters, version })
   const temporaryFolders = createTemporaryFolders()
   const freeBytes = () => process.availableMemory()
-  const defaults = { checkFolder, clock: systemClock, ids: systemIds, temporaryFolders, freeBytes }
+  const folders = { checkFolder, projectOf, branchOf }
+  const defaults = { ...folders, clock: systemClock, ids: systemIds, temporaryFolders, freeBytes }
   const search = openIndex && textSearch(options, openIndex)
   const observers = [telemetry.observer, search?.observer, options.observer].filter(
     (one) => one !== undefined,

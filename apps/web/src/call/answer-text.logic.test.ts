@@ -38,7 +38,7 @@ describe('the description of an answer', () => {
     [decide({ scope: 'once' }), 'Allow once'],
     [decide({}), 'Allow once'],
     [decide({ scope: 'session' }), 'Allow for this session'],
-    [decide({ scope: 'project' }), 'Allow in this folder'],
+    [decide({ scope: 'project' }), 'Allow in this project'],
     [decide({ scope: 'always' }), 'Allow always'],
     [decide({ scope: 'once', input: { command: 'ls' } }), 'Allow as edited'],
     [decide({ decision: 'deny' }), 'Deny'],

@@ -5,7 +5,7 @@ import { commandRun } from './call-text.logic.ts'
 
 export type AnswerCommand = Extract<NewCommand, { type: 'permission.decide' | 'question.answer' }>
 
-const scopes = { once: 'Allow once', session: 'Allow for this session', project: 'Allow in this folder' }
+const scopes = { once: 'Allow once', session: 'Allow for this session', project: 'Allow in this project' }
 
 const maxLength = 200
 
@@ -48,7 +48,7 @@ export function settledText(outcome: unknown): string {
   return texts[String(outcome)] ?? 'the request is no longer open'
 }
 
-const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
+const allowedFor = { once: 'once', session: 'for this session', project: 'in this project', always: 'always' }
 
 /** `answerer`: the person who answered, as text. */
 export function outcomeText(

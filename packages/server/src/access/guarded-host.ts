@@ -12,6 +12,7 @@ import {
   type SessionSummary,
   scopesOfCommand,
   scopesOfCreation,
+  scopesOfProjectPatch,
   type Via,
 } from '@parley/protocol'
 import { createFeedLoops, type Host, type SearchQuery, type SessionChange } from '../core/index.ts'
@@ -122,6 +123,15 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
     waiting: needing(['read'], async () =>
       (await host.waiting()).filter(({ session }) => isVisible(session)),
     ),
+    projects: needing(['read'], async () =>
+      host.projects(
+        limits && {
+          sessions: limits.sessions,
+          permits: ({ folder, place, agent }) =>
+            permitsFolder(limits, { folder, place }) && permitsAgent(limits, agent),
+        },
+      ),
+    ),
     state: ofSession(['read'], host.state),
     detail: ofSession(['read'], host.detail),
     read: ofSession(['read'], host.read),
@@ -202,6 +212,13 @@ function settingMethods({ host, principal, by, needing }: Guard) {
     environments: needing(['read'], unlimited(principal, host.environments)),
     setEnvironment: needing(['admin', 'decide'], host.setEnvironment),
     unsetEnvironment: needing(['admin'], host.unsetEnvironment),
+    patchProject: needing(
+      ['prompt'],
+      unlimited(principal, async (id: string, patch: Parameters<Host['patchProject']>[1]) => {
+        expectScopes(principal, scopesOfProjectPatch(patch))
+        return host.patchProject(id, patch, by)
+      }),
+    ),
     recordInLedger: needing(['admin'], host.recordInLedger),
     ledgerEntries: needing(['admin'], host.ledgerEntries),
     lastLedgerEntry: needing(['admin'], host.lastLedgerEntry),

@@ -9,7 +9,7 @@ const token = (folders: readonly object[]): AccessRecord => ({
   createdAt: 1,
 })
 const only = (access: AccessRecord): StoreSettings =>
-  ({ rules: [], folders: [], environments: [], access: [access], targets: [] }) as StoreSettings
+  ({ rules: [], folders: [], environments: [], access: [access], targets: [], projects: [] }) as StoreSettings
 
 it('limits to folders get the place of the machine in a database with places, and lose it when they are copied back', () => {
   const plain = only(token([{ folder: '/srv' }]))

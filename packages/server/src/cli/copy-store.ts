@@ -207,6 +207,7 @@ export type StoreSettings = {
   readonly environments: Awaited<ReturnType<TransferStore['environments']>>
   readonly access: Awaited<ReturnType<TransferStore['accessRecords']>>
   readonly targets: Awaited<ReturnType<TransferStore['targets']>>
+  readonly projects: Awaited<ReturnType<TransferStore['projectSettings']>>
 }
 
 const names: Readonly<Record<keyof StoreSettings, string>> = {
@@ -215,6 +216,7 @@ const names: Readonly<Record<keyof StoreSettings, string>> = {
   environments: 'environment variables',
   access: 'people, devices and tokens',
   targets: 'targets of alerts',
+  projects: 'settings of projects',
 }
 
 export async function readSettings(store: TransferStore): Promise<StoreSettings> {
@@ -224,14 +226,16 @@ export async function readSettings(store: TransferStore): Promise<StoreSettings>
     environments: await store.environments(),
     access: await store.accessRecords(),
     targets: await store.targets(),
+    projects: await store.projectSettings(),
   }
 }
 
 /** Adds the place to the settings of folders, for a store in which these settings have a place. */
 export function settingsAt(place: string, settings: StoreSettings): StoreSettings {
-  const { rules, folders, environments, access, ...rest } = settings
+  const { rules, folders, environments, access, projects, ...rest } = settings
   return {
     ...rest,
+    projects: projects.map((one) => ({ ...one, place })),
     access: access.map((record) => withFolders(record, (one) => ({ ...one, place }))),
     rules: rules.map((rule) => (rule.project === undefined ? rule : { ...rule, place })),
     folders: folders.map((folder) => ({ ...folder, place })),
@@ -244,13 +248,14 @@ export function settingsAt(place: string, settings: StoreSettings): StoreSetting
  * path is the same.
  */
 export function settingsOf(place: string, settings: StoreSettings): StoreSettings {
-  const { rules, folders, environments, access, ...rest } = settings
+  const { rules, folders, environments, access, projects, ...rest } = settings
   const isHere = (at: string | undefined) => at === undefined || at === place
   // A limit to a folder of another machine is kept: without the limit, the token would have access to every folder.
   const here = ({ place: at, ...one }: LimitedFolder) =>
     isHere(at) ? one : { ...one, ...defined({ place: at }) }
   return {
     ...rest,
+    projects: projects.filter(({ place: at }) => isHere(at)).map(({ place: _, ...one }) => one),
     access: access.map((record) => withFolders(record, here)),
     rules: rules.filter((rule) => isHere(rule.place)).map(({ place: _, ...rule }) => rule),
     folders: folders.filter((folder) => isHere(folder.place)).map(({ place: _, ...folder }) => folder),
@@ -286,11 +291,13 @@ async function copySettings(target: TransferStore, settings: StoreSettings): Pro
     await target.setEnvironment({ ...environment, variables: {} })
   for (const { kind, id } of before.access) await target.removeAccessRecord(kind, id)
   for (const { id } of before.targets) await target.removeTarget(id)
+  await target.setProjectSettings(before.projects.map((one) => ({ ...one, value: null })))
   for (const rule of settings.rules) await target.addRule(rule)
   for (const folder of settings.folders) await target.trustFolder(folder)
   for (const environment of settings.environments) await target.setEnvironment(environment)
   for (const record of settings.access) await target.putAccessRecord(record)
   for (const one of settings.targets) await target.putTarget(one)
+  await target.setProjectSettings(settings.projects)
 }
 
 /** Copies the key of pushes, because subscriptions of browsers are valid only with the key of their creation. */

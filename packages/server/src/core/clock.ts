@@ -31,3 +31,15 @@ export async function withTimeLimit<T>(
     stopTimer()
   }
 }
+
+/** Waits for the work, but no longer than `ms`. */
+export async function withinTime(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  work: Promise<unknown>,
+): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const stop = clock.after(ms, resolve, { background: true })
+  await Promise.race([work, late])
+  stop()
+}

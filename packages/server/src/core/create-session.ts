@@ -54,7 +54,7 @@ type CreationParts = {
   readonly sessions: OpenSessions
   readonly adapterFor: (agent: string) => AgentAdapter
   readonly trust: Pick<FolderTrust, 'trust'>
-  readonly folders: Pick<HostOptions, 'checkFolder' | 'commitOf' | 'folderFacts'>
+  readonly folders: Pick<HostOptions, 'checkFolder' | 'commitOf' | 'folderFacts' | 'projectOf'>
   readonly hostSessions: Pick<HostSessions, 'command' | 'state'>
 }
 
@@ -80,7 +80,9 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
     const refusal = adapter.refusal?.()
     if (refusal) throw refusal
     const startCommit = await folders.commitOf?.(cwd)
-    const first = firstEvents(services, { ...input, cwd, ...defined({ startCommit }) }, id, adapter, own?.by)
+    const project = (await folders.projectOf?.(cwd))?.project
+    const place = { cwd, ...defined({ project, startCommit }) }
+    const first = firstEvents(services, { ...input, ...place }, id, adapter, own?.by)
     const isNew = await store(parts, { ...input, cwd }, first, receipt, own?.by)
     if (own?.tools) services.tools.offer(id, own.tools)
     if (!isNew) return sessions.state(id)
@@ -196,7 +198,11 @@ async function store(
 /** The first events, in one batch: a session and its first prompt are stored together or not at all. */
 function firstEvents(
   { clock, ids, limits, sealer }: SessionServices,
-  input: Omit<Continued, 'model'> & { readonly model?: string | undefined; readonly startCommit?: string },
+  input: Omit<Continued, 'model'> & {
+    readonly model?: string | undefined
+    readonly startCommit?: string
+    readonly project?: string
+  },
   id: string,
   agent: AgentAdapter,
   by?: Actor,

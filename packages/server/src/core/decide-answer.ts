@@ -6,6 +6,7 @@ import {
   type OpenRequest,
   ParleyError,
   type PermissionRule,
+  projectOf,
   type SessionState,
 } from '@parley/protocol'
 import { type DecideContext, type Decision, need, refuseIf } from './decision.ts'
@@ -117,7 +118,7 @@ function grant(
     decision,
     scope,
     ...(scope === 'session' && { sessionId: state.id }),
-    ...(scope === 'project' && { project: state.cwd, ...defined({ place: context.place }) }),
+    ...(scope === 'project' && { project: projectOf(state), ...defined({ place: context.place }) }),
     agent: state.agent,
     createdAt: context.now,
     ...defined({ createdBy: context.actor }),

@@ -108,13 +108,16 @@ async function copyForFork(
   return { made: writer.state, ...owned }
 }
 
-type Origin = Pick<SessionCreation, 'forkPoint'> & { forkedFrom: ForkOrigin }
+/** `project` is absent in logs of earlier versions, so it is not copied from there. */
+type Origin = Pick<SessionCreation, 'forkPoint' | 'project'> & { forkedFrom: ForkOrigin }
 
 /** Where the copy ends, and where the conversation is forked: perhaps where the original has yet to fork its own. */
-function originOf({ id, seq, forkPending, forkPoint }: SessionState, { before }: ForkDetails): Origin {
+function originOf(parent: SessionState, { before }: ForkDetails): Origin {
+  const { id, seq, project, forkPending, forkPoint: pending } = parent
   const { promptId, point } = before ?? {}
   const forkedFrom = { sessionId: id, seq: point?.seq ?? seq, ...defined({ before: promptId }) }
-  return { forkedFrom, ...defined({ forkPoint: point?.forkPoint ?? (forkPending ? forkPoint : undefined) }) }
+  const forkPoint = point?.forkPoint ?? (forkPending ? pending : undefined)
+  return { forkedFrom, ...defined({ project, forkPoint }) }
 }
 
 function withOrigin({ forkPoint, ...created }: EventOf<'session.created'>, origin: Origin): SessionEvent {

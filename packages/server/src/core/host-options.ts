@@ -34,6 +34,14 @@ export type HostOptions = {
   readonly folderFacts?: (folder: string) => Promise<FolderFacts>
   /** Tells a session to another agent. Without it, no session can be handed over. */
   readonly writeHandOff?: WriteHandOff
+  /** The project of a folder, which is a real path. Without it, no project is recorded. */
+  readonly projectOf?: (folder: string) => Promise<{
+    readonly project: string
+    /** The folder stands for its project: it is in no repository, or the top folder of a work tree. */
+    readonly isRoot: boolean
+  }>
+  /** The branch that is checked out in a folder. It must not start a process: lists call it for many folders. */
+  readonly branchOf?: (folder: string) => Promise<string | undefined>
   readonly clock: Clock
   readonly ids: Ids
   readonly limits?: Partial<Limits>

@@ -5,6 +5,7 @@ import {
   defined,
   type EventDraft,
   ParleyError,
+  projectOfId,
   type Receipt,
   type RewindPreview,
   type SessionDetail,
@@ -33,7 +34,8 @@ import { shownEvent, shownState } from './shown-secrets.ts'
 
 /** The operations of a host on existing sessions. */
 export type HostSessions = {
-  list(query: SessionQuery): Promise<SessionPage>
+  /** `project` is the id of a project. The list of an unknown project is empty. */
+  list(query: Omit<SessionQuery, 'project'> & { readonly project?: string }): Promise<SessionPage>
   state(sessionId: string): Promise<SessionState>
   /** The state, the last `tail` blocks, and whether the folder is trusted. */
   detail(sessionId: string, tail: number): Promise<SessionDetail>
@@ -107,7 +109,11 @@ export function createHostSessions(
     return true
   }
   return {
-    list: (query) => store.list(query),
+    async list({ project: projectId, ...query }) {
+      if (projectId === undefined) return store.list(query)
+      const project = projectOfId(projectId)
+      return project ? store.list({ ...query, project }) : { sessions: [] }
+    },
     state: async (sessionId) => shownState(await sessions.state(sessionId)),
     detail: async (sessionId, tail) => detailOf(services, await sessions.state(sessionId), tail),
     async patch(sessionId, given, by) {

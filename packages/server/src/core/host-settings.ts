@@ -1,4 +1,4 @@
-import type { SessionState } from '@parley/protocol'
+import { defined, type SessionState } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import { need } from './decision.ts'
 import { createEnvironments } from './environment.ts'
@@ -19,7 +19,7 @@ export async function createHostSettings(
     readonly environmentChanged: () => void
   },
 ) {
-  const { store, clock, ids, checkFolder, shared } = options
+  const { store, clock, ids, checkFolder, projectOf, shared } = options
   const { adapters, adapterFor, stateOf, trustChanged } = parts
   const common = { store, checkFolder, shared, place: options.ownership?.place }
   const copies = Promise.withResolvers<SettingsCopy[]>()
@@ -34,7 +34,13 @@ export async function createHostSettings(
     changed: parts.environmentChanged,
     expectSession: async (id) => need({ agent: adapterFor((await stateOf(id)).agent) }, 'environment'),
   })
-  const rules = await createRuleBook({ ...common, clock, ids, expectSession: stateOf })
+  const rules = await createRuleBook({
+    ...common,
+    ...defined({ projectOf }),
+    clock,
+    ids,
+    expectSession: stateOf,
+  })
   copies.resolve([trust, environments, rules])
   return { trust, environments, rules }
 }

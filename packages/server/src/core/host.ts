@@ -15,6 +15,7 @@ import { createLedger, type Ledger, type LedgerMethods, noLedger } from './ledge
 import { defaultLimits, type Limits } from './limits.ts'
 import { createModelCatalogue, type ModelCatalogue } from './model-catalogue.ts'
 import { OpenSessions } from './open-sessions.ts'
+import { createProjects, type Projects } from './projects.ts'
 import type { Rules } from './rule-book.ts'
 import type { Sealer } from './seal-chain.ts'
 import { createSessionNews, type SessionNews } from './session-news.ts'
@@ -35,6 +36,7 @@ export type Host = AgentList &
   HostSessions &
   FeedLoops &
   LedgerMethods &
+  Projects &
   SessionSearch &
   Pick<SessionNews, 'onSessionChanged'> & {
     /** Recovers sessions that have work left and whose owner is gone. Returns their number. */
@@ -48,7 +50,7 @@ export type Host = AgentList &
  * recovered before this resolves.
  */
 export async function createCoreHost(options: HostOptions): Promise<Host> {
-  const { store, clock, ids, checkFolder, temporaryFolders, problem = () => undefined } = options
+  const { store, clock, ids, temporaryFolders, problem = () => undefined } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
   const refreshSessions = () => sessions.each((session) => session.refresh())
@@ -93,6 +95,8 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const sessions = new OpenSessions(services)
   services.ownership.onLost(() => sessions.abandonAll())
   const hostSessions = createHostSessions(services, sessions, adapterFor)
+  const projects = await createProjects({ ...options, place: services.place })
+  const parts = { services, sessions, hostSessions, adapterFor, folders: options }
   if (options.recover !== 'on-use') await sessions.recoverAll()
 
   return {
@@ -100,15 +104,12 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...createModelCatalogue({ store, clock, agents: agents.list.agents, adapters }),
     ...trust.methods,
     ...environments.methods,
-    ...createImporting({ services, adapterFor, checkFolder }),
+    ...createImporting(parts),
     ...rules.methods,
-    ...createSessionCreation({
-      ...{ services, sessions, hostSessions, adapterFor },
-      trust: trust.methods,
-      folders: options,
-    }),
+    ...createSessionCreation({ ...parts, trust: trust.methods }),
     ...hostSessions,
     ...ledger.methods,
+    ...projects,
     search: options.search ?? noSearch,
     ...createFeedLoops(hostSessions.follow),
     onSessionChanged: news.onSessionChanged,

@@ -1,6 +1,7 @@
 import {
   type Actor,
   type AgentConversation,
+  defined,
   type EventDraft,
   emptyState,
   hasCode,
@@ -14,6 +15,7 @@ import { causedBy } from './caused-by.ts'
 import { checked } from './checked.ts'
 import { type Ids, withTimeLimit } from './clock.ts'
 import { sessionIdFrom } from './hash.ts'
+import type { HostOptions } from './host-options.ts'
 import { LogWriter } from './log-writer.ts'
 import type { SessionServices } from './session-services.ts'
 
@@ -35,9 +37,9 @@ const readMs = 300_000
 export function createImporting(options: {
   services: SessionServices
   adapterFor: (agent: string) => AgentAdapter
-  checkFolder: (cwd: string) => Promise<string>
+  folders: Pick<HostOptions, 'checkFolder' | 'projectOf'>
 }): Importing {
-  const { services, adapterFor, checkFolder } = options
+  const { services, adapterFor, folders } = options
   const { store, clock, ids, sealer, news } = services
 
   function memoryOf(agent: string): NonNullable<AgentAdapter['conversations']> {
@@ -81,11 +83,12 @@ export function createImporting(options: {
       const id = sessionIdFrom(['import', agent, agentSessionId])
       const before = await store.load(conversation.sessionId ?? id)
       if (before) return before.state
-      const cwd = await checkFolder(conversation.cwd)
+      const cwd = await folders.checkFolder(conversation.cwd)
+      const place = { cwd, ...defined({ project: (await folders.projectOf?.(cwd))?.project }) }
       const writer = new LogWriter(emptyState(id, ids('epo')), sealer)
       const { title } = conversation
       const first: readonly EventDraft[] = causedBy(by, [
-        { type: 'session.created', agent, cwd, title, mode: 'ask', importedFrom: { agentSessionId } },
+        { type: 'session.created', agent, ...place, title, mode: 'ask', importedFrom: { agentSessionId } },
         { type: 'agent.connected', connectionId: ids('con'), agentSessionId, cwd },
       ])
       const read = (signal: AbortSignal) =>

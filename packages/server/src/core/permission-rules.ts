@@ -2,6 +2,8 @@ import {
   type PermissionMode,
   type PermissionOption,
   type PermissionRule,
+  projectOf,
+  projectRoot,
   type RulePattern,
   readOnlyKinds,
   type SessionState,
@@ -112,9 +114,21 @@ function strongest(rules: readonly PermissionRule[]): PermissionRule | undefined
 
 function applies(rule: PermissionRule, subject: Subject, state: SessionState): boolean {
   if (rule.scope === 'session' && rule.sessionId !== state.id) return false
-  if (rule.scope === 'project' && rule.project !== state.cwd) return false
+  if (rule.scope === 'project' && !isOfProject(rule, state)) return false
   if (rule.agent !== undefined && rule.agent !== state.agent) return false
   return rule.decision === 'allow' ? covers(rule, subject) : touches(rule, subject)
+}
+
+/**
+ * Whether a rule for a project or a folder applies to a session. A rule that names a folder applies to sessions in
+ * exactly this folder, as it did before there were projects. Only if the rule does not allow anything, it also applies
+ * to the project whose root the folder is: a refusal must not end at the next worktree.
+ */
+function isOfProject({ project, decision }: PermissionRule, state: SessionState): boolean {
+  if (project === undefined) return false
+  const own = projectOf(state)
+  if (project === own || project === state.cwd) return true
+  return decision !== 'allow' && projectRoot(project) === projectRoot(own)
 }
 
 /**
@@ -135,7 +149,7 @@ export function optionsFor(
   const what = grantText(rule, subject)
   const lasting: PermissionOption[] = [
     { decision: 'allow', scope: 'session', label: `Allow ${what} for this session`, rule },
-    { decision: 'allow', scope: 'project', label: `Allow ${what} in this folder`, rule },
+    { decision: 'allow', scope: 'project', label: `Allow ${what} in this project`, rule },
     { decision: 'allow', scope: 'always', label: `Always allow ${what}`, rule },
   ]
   const suggested = suggestions.filter((option) => option.rule && covers(option.rule, subject))

@@ -3,6 +3,7 @@ import { checked } from './checked.ts'
 import type { Clock, Ids } from './clock.ts'
 import { placed } from './folder-trust.ts'
 import { hashOf } from './hash.ts'
+import type { HostOptions } from './host-options.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { type SettingsCopy, StoredList } from './stored-list.ts'
@@ -28,6 +29,7 @@ export async function createRuleBook(options: {
   clock: Clock
   ids: Ids
   checkFolder: (folder: string) => Promise<string>
+  projectOf?: NonNullable<HostOptions['projectOf']>
   /** Rejects for an unknown session. */
   expectSession: (sessionId: string) => Promise<unknown>
   place: string | undefined
@@ -44,10 +46,8 @@ export async function createRuleBook(options: {
     rules: async () => [...list.items],
     async addRule(given, by) {
       const input = checked(NewRule, given, 'The rule')
-      // Sessions store the real path of their folder, so a rule with another path to that folder would match no
-      // session.
-      const where = input.project !== undefined && (await placed(options, input.project, input.place))
-      const wanted = { ...input, ...(where && { project: where.folder, ...defined({ place: where.place }) }) }
+      const where = input.project !== undefined && (await ruledProject(options, input.project, input.place))
+      const wanted = { ...input, ...where }
       const same = list.items.find(
         ({ ruleId, createdAt, createdBy, ...rule }) => hashOf(rule) === hashOf(wanted),
       )
@@ -85,4 +85,19 @@ export async function createRuleBook(options: {
     },
     reload: () => list.reload(),
   }
+}
+
+/**
+ * The project that a rule for a folder applies to. Sessions store the real path of their folder, so a rule with another
+ * path to that folder would match no session. The top folder of a work tree stands for its project. Another folder
+ * inside a repository stands only for itself: a rule must not cover more than the person has named.
+ */
+async function ruledProject(
+  options: Pick<HostOptions, 'checkFolder' | 'projectOf'> & { readonly place: string | undefined },
+  given: string,
+  at: string | undefined,
+): Promise<{ readonly project: string; readonly place?: string }> {
+  const { folder, place } = await placed(options, given, at)
+  const found = place === options.place ? await options.projectOf?.(folder) : undefined
+  return { project: found?.isRoot ? found.project : folder, ...defined({ place }) }
 }

@@ -1,7 +1,11 @@
 import type {
+  Actor,
   EnvironmentVariables,
   OpenBlock,
   PermissionRule,
+  ProjectAt,
+  ProjectField,
+  ProjectSettings,
   Receipt,
   SessionState,
   SessionStatus,
@@ -58,6 +62,26 @@ export type SessionStore = {
   /** Deletes all rows of the session. Returns false if there was no such session. */
   delete(sessionId: string, term?: number, ledger?: readonly LedgerDraft[]): Promise<boolean>
 
+  /**
+   * Sessions without a project, by id, after the id `after`. With `place`, only those whose folder is there; a store that
+   * only one process opens ignores it.
+   */
+  withoutProject(query: {
+    readonly place?: string
+    readonly after: string
+    readonly limit: number
+  }): Promise<{ readonly sessionId: string; readonly folder: string }[]>
+  /**
+   * Adds the project to sessions that have none. The states of these sessions then contain it, whatever is appended
+   * later; their logs and their order in the list are not changed.
+   */
+  addProjects(found: readonly FoundProject[]): Promise<void>
+  /** Counts the sessions that have a project. With `sessions`, only the sessions with these ids. */
+  projectGroups(query: { readonly sessions?: readonly string[] }): Promise<ProjectGroup[]>
+  projectSettings(): Promise<StoredProjectSetting[]>
+  /** Replaces the given settings, all or none. A setting with the value null is removed. */
+  setProjectSettings(settings: readonly StoredProjectSetting[]): Promise<void>
+
   rules(): Promise<PermissionRule[]>
   addRule(rule: PermissionRule): Promise<void>
   /** Removes a rule. Returns false if there was no such rule. */
@@ -87,6 +111,32 @@ export type StoredEnvironment = {
   readonly place: string
   readonly at?: string
   readonly variables: EnvironmentVariables
+}
+
+export type FoundProject = {
+  readonly sessionId: string
+  readonly folder: string
+  readonly project: string
+}
+
+/** The sessions of one agent in one folder of a project. */
+export type ProjectGroup = ProjectAt & {
+  readonly folder: string
+  readonly agent: string
+  /** Sessions that are not archived. */
+  readonly sessions: number
+  readonly archived: number
+  /** Sessions that are not archived and wait for a person. */
+  readonly waiting: number
+  /** When one of the sessions last changed. */
+  readonly usedAt: number
+}
+
+export type StoredProjectSetting = ProjectAt & {
+  readonly field: ProjectField
+  readonly value: ProjectSettings[ProjectField] | null
+  readonly at: number
+  readonly by?: Actor
 }
 
 /** An event as JSON text: the log serialised it, and it is sent to readers without being parsed. */
@@ -147,6 +197,7 @@ export type SessionQuery = {
   readonly agent?: string
   readonly status?: SessionStatus
   readonly archived?: boolean
+  readonly project?: ProjectAt
   readonly limit: number
   readonly cursor?: string
 }

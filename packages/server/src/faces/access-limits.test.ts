@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Limits, newId, type RouteName, type routes } from '@parley/protocol'
+import { type Limits, newId, type Project, projectIdOf, type RouteName, type routes } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AccessUnderTest, accessUnderTest, machineToken } from './access-under-test.ts'
 import type { Answer } from './http/server-under-test.ts'
@@ -127,6 +127,19 @@ const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> 
     expect(all).toContain(inside)
     expect(all).not.toContain(outside)
     expect((await ask('/api/sessions?agent=other')).body.sessions).toEqual([])
+  },
+  async listProjects(ask, kind) {
+    const { projects } = (await ask('/api/projects')).body as { projects: Project[] }
+    const seen = projects.flatMap((project) => project.folders.map(({ folder }) => folder))
+    expect(seen).toContain(folders.inside)
+    expect(seen).not.toContain(folders.outside)
+    expect(projects.every(({ settings, changes }) => settings === undefined && changes === undefined)).toBe(
+      true,
+    )
+    if (kind === 'sessions') expect(projects).toMatchObject([{ sessions: 1, archived: 0 }])
+    expect(
+      (await ask(`/api/sessions?project=${projectIdOf({ project: folders.outside })}`)).body.sessions,
+    ).toEqual([])
   },
   async search(ask) {
     const found = async (ask: Ask) => {

@@ -19,6 +19,9 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   getSessionNode: 'any',
 
   listSessions: 'any',
+  // Branches are read from the folders of this node's place only.
+  listProjects: 'any',
+  patchProject: 'any',
   search: 'any',
   getSession: 'any',
   events: 'any',

@@ -15,6 +15,7 @@ import type { ViewedStore } from '../core/viewed-store.ts'
 import { createMemoryAlerts } from './memory-alerts.ts'
 import { createMemoryDecisionLinks } from './memory-decision-links.ts'
 import { createMemoryLedger } from './memory-ledger.ts'
+import { createMemoryProjects } from './memory-projects.ts'
 import { createMemoryViewed } from './memory-viewed.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
@@ -25,6 +26,7 @@ import {
   readCursor,
   searchText,
   searchWords,
+  withProject,
   writeCursor,
 } from './session-listing.ts'
 
@@ -33,6 +35,8 @@ type Kept = {
   /** The event with seq n is at index n - 1. */
   readonly events: string[]
   state: SessionState
+  /** The project, which the state of an older session does not contain. */
+  project: string | undefined
   readonly receipts: Map<string, StoredReceipt>
   readonly checkpoints: Map<string, OpenBlock>
 }
@@ -67,6 +71,7 @@ export function createMemoryStore(): SessionStore &
       if (isDeleted) ledger.queue(drafts)
       return isDeleted
     },
+    ...createMemoryProjects(sessions),
     ...ruleMethods(rules),
     ...trustMethods(),
     ...environmentMethods(environments),
@@ -99,7 +104,8 @@ function logMethods(
     async create(batch) {
       const { sessionId, epoch, state } = batch
       if (sessions.has(sessionId)) throw sessionTaken(sessionId)
-      const kept: Kept = { epoch, events: [], state, receipts: new Map(), checkpoints: new Map() }
+      const { project } = state
+      const kept: Kept = { epoch, events: [], state, project, receipts: new Map(), checkpoints: new Map() }
       write(batch, kept, rules)
       queue(batch.ledger ?? [])
       sessions.set(sessionId, kept)
@@ -129,7 +135,7 @@ function logMethods(
     },
     async load(sessionId) {
       const kept = sessions.get(sessionId)
-      return kept && { head: kept.events.length, epoch: kept.epoch, state: copy(kept.state) }
+      return kept && { head: kept.events.length, epoch: kept.epoch, state: copy(stateOf(kept)) }
     },
     async receipt(sessionId, commandId) {
       const receipt = sessions.get(sessionId)?.receipts.get(commandId)
@@ -143,6 +149,10 @@ function logMethods(
       return [...(sessions.get(sessionId)?.checkpoints.values() ?? [])].map(copy)
     },
   }
+}
+
+function stateOf({ state, project }: Kept): SessionState {
+  return withProject(state, project)
 }
 
 function write(batch: AppendBatch, kept: Kept, rules: Map<string, PermissionRule>): void {
@@ -162,15 +172,16 @@ function write(batch: AppendBatch, kept: Kept, rules: Map<string, PermissionRule
 type ListMethods = Pick<SessionStore, 'list' | 'sessionsOf' | 'unsettled' | 'waiting'>
 
 function listMethods(sessions: ReadonlyMap<string, Kept>): ListMethods {
-  const states = () => [...sessions.values()].map(({ state }) => state)
+  const states = () => [...sessions.values()].map(stateOf)
   return {
-    async list({ q, agent, status, archived, limit, cursor }) {
+    async list({ q, agent, status, archived, project, limit, cursor }) {
       const words = searchWords(q)
       const place = cursor === undefined ? undefined : readCursor(cursor)
       const found = states()
         .filter((state) => agent === undefined || state.agent === agent)
         .filter((state) => status === undefined || state.status === status)
         .filter((state) => archived === undefined || state.archived === archived)
+        .filter((state) => project === undefined || state.project === project.project)
         .filter((state) => words.every((word) => searchText(state).includes(word)))
         .filter((state) => !place || comparePlaces(place, state) < 0)
         .sort(comparePlaces)

@@ -1,4 +1,5 @@
 import { ParleyError, type SessionState } from '@parley/protocol'
+import type { StoredProjectSetting } from '../core/session-store.ts'
 
 /** The rules by which sessions are searched, ordered and paged. Every store uses these functions. */
 
@@ -64,4 +65,16 @@ export function isUnsettled(state: SessionState): boolean {
   const { turn, queue, connected, tasks } = state
   const waits = queue.some(({ paused }) => !paused) || tasks.some(({ parked }) => parked)
   return turn !== undefined || connected || waits
+}
+
+/** The state with the project that the store has added; the state of an older session does not contain it. */
+export function withProject(state: SessionState, project: string | null | undefined): SessionState {
+  return state.project !== undefined || typeof project !== 'string' ? state : { ...state, project }
+}
+
+/** The order of the settings of projects, which is the same in every store. */
+export function inSettingOrder(settings: readonly StoredProjectSetting[]): StoredProjectSetting[] {
+  const key = ({ project, place = '', field }: StoredProjectSetting) =>
+    JSON.stringify([project, place, field])
+  return settings.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }

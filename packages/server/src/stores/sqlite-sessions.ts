@@ -6,6 +6,7 @@ import {
   readCursor,
   searchText,
   searchWords,
+  withProject,
   writeCursor,
 } from './session-listing.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
@@ -14,7 +15,7 @@ import type { SqliteDatabase } from './sqlite-database.ts'
 const nextKey = `1 + max(
   coalesce((SELECT max(key) FROM sessions), 0), coalesce((SELECT max(session_key) FROM deletions), 0))`
 
-type StateRow = SessionRow & { state: string }
+type StateRow = SessionRow & { state: string; project: string | null }
 
 export type SessionRow = { readonly key: number; readonly id: string; readonly epoch: string }
 
@@ -24,28 +25,29 @@ export function createSqliteSessions(
   /** Rebuilds the state of a session whose stored state cannot be read. */
   rebuilt: (row: SessionRow) => SessionState,
 ) {
-  const parseState = ({ state, ...row }: StateRow): SessionState => {
+  const parsed = ({ state, ...row }: StateRow): SessionState => {
     try {
       return JSON.parse(state) as SessionState
     } catch {
       return rebuilt(row)
     }
   }
+  const parseState = (row: StateRow) => withProject(parsed(row), row.project)
 
   const insert = database.prepare(
     `INSERT INTO sessions (agent, status, archived, pinned, unsettled, waiting_since, updated_at, search, state,
-     agent_session_id, id, epoch, key)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${nextKey})`,
+     agent_session_id, id, epoch, project, folder, key)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${nextKey})`,
   )
   const update = database.prepare(
     `UPDATE sessions SET agent = ?, status = ?, archived = ?, pinned = ?, unsettled = ?, waiting_since = ?,
      updated_at = ?, search = ?, state = ?, agent_session_id = ? WHERE key = ?`,
   )
   const selectKey = database.prepare('SELECT key FROM sessions WHERE id = ?')
-  const select = database.prepare('SELECT key, id, epoch, state FROM sessions WHERE key = ?')
+  const select = database.prepare('SELECT key, id, epoch, project, state FROM sessions WHERE key = ?')
   const selectUnsettled = database.prepare('SELECT id FROM sessions WHERE unsettled = 1 ORDER BY id')
   const selectWaiting = database.prepare(
-    'SELECT key, id, epoch, state FROM sessions WHERE waiting_since IS NOT NULL ORDER BY waiting_since, id',
+    'SELECT key, id, epoch, project, state FROM sessions WHERE waiting_since IS NOT NULL ORDER BY waiting_since, id',
   )
   const selectConversation = database.prepare(
     `SELECT id FROM sessions WHERE agent_session_id = ? AND agent = ? ORDER BY updated_at DESC, id LIMIT 1`,
@@ -55,7 +57,8 @@ export function createSqliteSessions(
 
   return {
     insert({ sessionId, epoch, state }: CreateBatch): number {
-      return Number(insert.run(...columns(state), sessionId, epoch).lastInsertRowid)
+      const { project = null, cwd } = state
+      return Number(insert.run(...columns(state), sessionId, epoch, project, cwd).lastInsertRowid)
     },
     update(key: number, state: SessionState): void {
       update.run(...columns(state), key)
@@ -73,7 +76,7 @@ export function createSqliteSessions(
     list(query: SessionQuery): SessionPage {
       const { where, values } = conditions(query)
       const statement = database.prepare(
-        `SELECT key, id, epoch, state FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT ?`,
+        `SELECT key, id, epoch, project, state FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT ?`,
       )
       const found = (statement.all(...values, query.limit + 1) as StateRow[]).map(parseState)
       const page = found.slice(0, query.limit)
@@ -119,7 +122,7 @@ function columns(state: SessionState) {
   ] as const
 }
 
-function conditions({ q, agent, status, archived, cursor }: SessionQuery) {
+function conditions({ q, agent, status, archived, project, cursor }: SessionQuery) {
   const terms: string[] = []
   const values: (string | number)[] = []
   const add = (term: string, ...given: (string | number)[]) => {
@@ -141,6 +144,7 @@ function conditions({ q, agent, status, archived, cursor }: SessionQuery) {
   if (agent !== undefined) add('agent = ?', agent)
   if (status !== undefined) add('status = ?', status)
   if (archived !== undefined) add('archived = ?', Number(archived))
+  if (project !== undefined) add('project = ?', project.project)
   for (const word of searchWords(q)) add('instr(search, ?) > 0', word)
   return { where: terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : '', values }
 }

@@ -373,6 +373,7 @@ it('deletes every row of a session in every table', async () => {
     deletions: 0,
     ledger: 0,
     ledger_queue: 0,
+    project_settings: 0,
     seal_keys: 0,
     viewed: 0,
   })

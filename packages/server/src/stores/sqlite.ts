@@ -13,6 +13,7 @@ import { createSqliteEvents } from './sqlite-events.ts'
 import { createSqliteLedger } from './sqlite-ledger.ts'
 import { SqliteLogs } from './sqlite-logs.ts'
 import type { OwnerInfo } from './sqlite-owner.ts'
+import { createSqliteProjects } from './sqlite-projects.ts'
 import { createSqliteSessions } from './sqlite-sessions.ts'
 import { createSqliteViewed, createViewedRemoval } from './sqlite-viewed.ts'
 
@@ -74,6 +75,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     unsettled: async () => database.read(() => sessions.unsettled()),
     waiting: async () => database.read(() => sessions.waiting()),
 
+    ...createSqliteProjects(database, (key) => sessions.load(key).state),
     ...createSqliteDecisions(database, rules, environments),
     ...createSqliteAccess(database),
     ...createSqliteAlerts(database),

@@ -49,6 +49,8 @@ export function killableStore(store: SessionStore): {
       trustFolder: writing(store.trustFolder),
       distrustFolder: writing(store.distrustFolder),
       setEnvironment: writing(store.setEnvironment),
+      addProjects: writing(store.addProjects),
+      setProjectSettings: writing(store.setProjectSettings),
       read: reading(store.read),
       load: reading(store.load),
       receipt: reading(store.receipt),
@@ -60,6 +62,9 @@ export function killableStore(store: SessionStore): {
       rules: reading(store.rules),
       trustedFolders: reading(store.trustedFolders),
       environments: reading(store.environments),
+      withoutProject: reading(store.withoutProject),
+      projectGroups: reading(store.projectGroups),
+      projectSettings: reading(store.projectSettings),
       close: async () => undefined,
     },
   }

@@ -3,6 +3,7 @@ import { checkpointCases } from './store-contract/checkpoint-cases.ts'
 import { copyCases, reopenCases } from './store-contract/durability-cases.ts'
 import { listCases } from './store-contract/list-cases.ts'
 import { logCases } from './store-contract/log-cases.ts'
+import { projectCases } from './store-contract/project-cases.ts'
 import { sessionCases } from './store-contract/session-cases.ts'
 import { settingCases } from './store-contract/setting-cases.ts'
 import { type StoreUnderTest, testedStore } from './store-contract/tested-store.ts'
@@ -17,6 +18,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
     describe('the list', () => listCases(tested))
     sessionCases(tested)
     settingCases(tested)
+    describe('projects', () => projectCases(tested))
     copyCases(tested)
     reopenCases(tested)
 

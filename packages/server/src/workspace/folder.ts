@@ -2,6 +2,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
+import type { FolderProject } from './project.ts'
 
 /**
  * The real, absolute path of a folder that a session can work in. Throws a ParleyError with the reason if a session
@@ -27,4 +28,17 @@ export async function checkFolder(cwd: string): Promise<string> {
 async function look(given: string): Promise<{ path: string; isFolder: boolean }> {
   const path = await realpath(given)
   return { path, isFolder: (await stat(path)).isDirectory() }
+}
+
+// The code that finds repositories is loaded on first use, because a server does not need it at its start.
+const repositories = () => import('./project.ts')
+
+/** The project of a folder, which must be a real path. */
+export async function projectOf(folder: string): Promise<FolderProject> {
+  return (await repositories()).findProject(folder)
+}
+
+/** The branch that is checked out in a folder, if it is known. No process is started. */
+export async function branchOf(folder: string): Promise<string | undefined> {
+  return (await repositories()).branchOf(folder)
 }

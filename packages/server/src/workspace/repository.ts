@@ -42,9 +42,9 @@ async function commonDirOf(gitDir: string): Promise<string | undefined> {
 }
 
 /** Reads the one line of a small file. A pipe in its place does not block the call. */
-async function readPointer(path: string): Promise<string | undefined> {
+export async function readPointer(path: string, flags = 0): Promise<string | undefined> {
   try {
-    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | flags)
     const found = await file.stat()
     if (!found.isFile() || found.size > maxPointerBytes) return undefined
     return (await file.readFile('utf8')).replace(/[\r\n]+$/, '')

@@ -89,7 +89,7 @@ const scopes: Readonly<Record<PermissionUpdate['destination'], PermissionScope |
   cliArg: undefined,
 }
 const shellSyntax = /[;&|`$<>\n\r()'"\\]/
-const where = { session: 'for this session', project: 'in this folder', always: 'always' } as const
+const where = { session: 'for this session', project: 'in this project', always: 'always' } as const
 
 /**
  * The wider grants to offer with a permission: those that the agent itself suggests, if our rules can express them;

@@ -15,7 +15,7 @@ it("converts the agent's own suggestion to a rule", () => {
     {
       decision: 'allow',
       scope: 'project',
-      label: 'Allow "npm run …" in this folder',
+      label: 'Allow "npm run …" in this project',
       rule: { tool: 'Bash', match: { command: 'npm run *' } },
     },
   ])

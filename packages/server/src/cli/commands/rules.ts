@@ -1,5 +1,11 @@
 import { resolve } from 'node:path'
-import { isAtSeveralPlaces, ParleyError, type PermissionRule, RuleDecision } from '@parley/protocol'
+import {
+  isAtSeveralPlaces,
+  ParleyError,
+  type PermissionRule,
+  projectRoot,
+  RuleDecision,
+} from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -84,7 +90,8 @@ export async function removeRule(
 
 function rowOf(rule: PermissionRule, showsPlace = false): string[] {
   const { ruleId, decision, tool, scope, project = '', place, sessionId, agent = 'all', createdAt } = rule
-  const folder = showsPlace && place ? `${project} (${place})` : project
+  const root = projectRoot(project)
+  const folder = showsPlace && place ? `${root} (${place})` : root
   const where = scope === 'always' ? 'everywhere' : scope === 'project' ? folder : (sessionId ?? '')
   return [ruleId, decision, tool, inputText(rule), where, agent, ageText(Date.now() - createdAt)]
 }

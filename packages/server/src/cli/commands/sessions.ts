@@ -12,6 +12,7 @@ import { connect } from '../connect.ts'
 import type { Context } from '../context.ts'
 import { ageText } from '../durations.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
+import { findProject } from '../project-reference.ts'
 import { allSessions, shortIds } from '../session-reference.ts'
 import { callLabel } from '../terminal/rows.ts'
 import { printList } from '../terminal/table.ts'
@@ -20,6 +21,7 @@ export type SessionsOptions = Flags & {
   readonly all?: boolean
   readonly query?: string
   readonly agent?: string
+  readonly project?: string
   readonly status?: string
   readonly limit?: string
   readonly json?: boolean
@@ -49,7 +51,7 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   const { commandLine } = context
   const limit = limitOf(options.limit)
   const status = statusOf(options.status)
-  if (options.waiting && (options.query ?? options.status ?? options.all) !== undefined) {
+  if (options.waiting && (options.query ?? options.status ?? options.project ?? options.all) !== undefined) {
     throw new ParleyError(
       'validation_error',
       '--waiting lists all open requests; only --agent can be combined with it.',
@@ -57,7 +59,10 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   }
   await using server = await connect(existingConfigurationOf(context, options), context)
   if (options.waiting) return await listWaiting(server.client, options, context)
-  const listed = await listSessions(server.client, { ...options, limit, status })
+  const { client } = server
+  const project =
+    options.project === undefined ? undefined : await findProject(client, options.project, context)
+  const listed = await listSessions(client, { ...options, limit, status, ...defined({ project }) })
   const found = options.json ? await withNodes(server.client, listed) : listed
   if (found.length === 0) await checkAgent(server.client, options, context)
   const name = await namesOf(server.client, options, context)
@@ -162,7 +167,7 @@ async function listSessions(
   do {
     const reply = await client.call('listSessions', {
       query: {
-        ...defined({ q: wanted.query, agent: wanted.agent, status: wanted.status }),
+        ...defined({ q: wanted.query, agent: wanted.agent, project: wanted.project, status: wanted.status }),
         archived: wanted.all ? 'all' : 'false',
         limit: Math.min(page, wanted.limit - found.length),
         ...(cursor !== undefined && { cursor }),
@@ -195,6 +200,6 @@ function statusOf(given: string | undefined): SessionStatus | undefined {
   throw new ParleyError('validation_error', `--status takes one of ${known}, not "${given}".`)
 }
 
-function isNarrowed({ query, agent, status }: SessionsOptions): boolean {
-  return query !== undefined || agent !== undefined || status !== undefined
+function isNarrowed({ query, agent, project, status }: SessionsOptions): boolean {
+  return [query, agent, project, status].some((one) => one !== undefined)
 }

@@ -24,7 +24,7 @@ function addRules({ add: addToProgram, under, run }: Registry): void {
   const add = under(rules)
   add(
     'add',
-    'add a rule for all sessions, or for the sessions of one folder',
+    'add a rule for all sessions, or for the sessions of one project or folder',
     'parley rules add allow Bash --match "command=npm test" --folder .',
     'parley rules add disable WebFetch --agent claude',
   )
@@ -33,7 +33,10 @@ function addRules({ add: addToProgram, under, run }: Registry): void {
     .addOption(
       list('--match <field=pattern>', 'an input field and a pattern (* matches anything); repeatable'),
     )
-    .option('--folder <folder>', 'only in sessions of this folder')
+    .option(
+      '--folder <folder>',
+      'only in this folder; the top folder of a repository means the whole project',
+    )
     .option('--agent <agent>', 'only for this agent')
     .option('--json', 'print the rule as JSON')
     .action(run(async () => (await load()).addRule))

@@ -69,6 +69,7 @@ function addReading({ add, run }: Registry): void {
     .option('--all', 'include archived sessions')
     .option('--query <text>', 'only sessions with all these words in their title, folder or agent')
     .option('--agent <agent>', 'only sessions of this agent')
+    .option('--project <project>', 'only sessions of this project: its name, a folder of it, or its id')
     .option('--status <status>', 'idle, working, waiting or parked')
     .option('--limit <number>', 'the maximum number of sessions (default: 50)')
     .option('--json', 'one session (with --waiting: one request) per line, as JSON')
@@ -80,6 +81,9 @@ waiting (a turn waits for your answer); parked (a turn waits for your answer, an
 On a terminal, ids are shortened to a unique prefix.`,
     )
     .action(run(async () => (await import('../commands/sessions.ts')).sessions))
+  add('projects', 'list projects: repositories, and folders without one', 'parley projects')
+    .option('--json', 'one project per line, as JSON')
+    .action(run(async () => (await import('../commands/projects.ts')).projects))
   add(
     'search',
     'search the text of all sessions',

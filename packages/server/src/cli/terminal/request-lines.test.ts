@@ -8,7 +8,7 @@ const options: PermissionOption[] = [
   { decision: 'allow', scope: 'once', label: 'Allow once' },
   { decision: 'allow', scope: 'session', label: 'Allow this command for this session' },
   { decision: 'deny', scope: 'once', label: 'Deny' },
-  { decision: 'allow', scope: 'project', label: 'Allow this command in this folder' },
+  { decision: 'allow', scope: 'project', label: 'Allow this command in this project' },
   { decision: 'allow', scope: 'always', label: 'Always allow this command' },
 ]
 const request: OpenPermission = {

@@ -142,7 +142,7 @@ export function resolutionRow(
 }
 
 function scopeText(scope: 'session' | 'project' | 'always'): string {
-  return { session: 'this session', project: 'this folder', always: 'always' }[scope]
+  return { session: 'this session', project: 'this project', always: 'always' }[scope]
 }
 
 export function promptRow(parts: EventOf<'prompt.submitted'>['parts'], style: Style): string {

@@ -7,7 +7,7 @@ describe('a permission', () => {
   it.each([
     ['allow_once', /once/, 'allowed', 'once'],
     ['allow_always', /session/, 'allowed', 'session'],
-    ['allow_always', /in this folder$/, 'allowed', 'project'],
+    ['allow_always', /in this project$/, 'allowed', 'project'],
     ['allow_always', /Always/, 'allowed', 'always'],
     ['reject_once', /Deny/, 'denied', 'once'],
   ])(

@@ -17,6 +17,7 @@ import { mountMetrics } from './routes/metrics.ts'
 import { mountNodes } from './routes/nodes.ts'
 import { mountPeople } from './routes/people.ts'
 import { mountPermissions } from './routes/permissions.ts'
+import { mountProjects } from './routes/projects.ts'
 import { mountSearch } from './routes/search.ts'
 import { mountSessions } from './routes/sessions.ts'
 import { mountSnapshots } from './routes/snapshots.ts'
@@ -58,6 +59,7 @@ export function createApp(parts: AppParts): App {
   })
   mountAgents(app, parts)
   mountSessions(app, parts)
+  mountProjects(app, parts)
   mountSearch(app, parts)
   mountEvents(app, parts)
   mountExport(app, parts)

@@ -25,3 +25,14 @@ it('records the names of the variables of a new session, and nothing about a ses
   }
   expect(drafts).toEqual([{ kind: 'environment.changed', subject: 'ses_1', data: { names: ['TOKEN'] } }])
 })
+
+it('records changes of a project with its path and the new settings', async () => {
+  const drafts: unknown[] = []
+  const host = { recordInLedger: async (draft: unknown) => void drafts.push(draft) }
+  const body = { name: 'Shop', check: 'npm test', setup: null }
+  const reply = { project: '/code/shop/.git', place: 'machine:a', name: 'Shop' }
+  const handled = { params: { id: 'prj_x' }, query: undefined, body, reply }
+  await recordRequest(host, routes.patchProject, handled, { actor: undefined, address: undefined })
+  const data = { ...body, place: 'machine:a' }
+  expect(drafts).toEqual([{ kind: 'project.changed', subject: '/code/shop/.git', data }])
+})

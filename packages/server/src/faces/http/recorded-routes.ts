@@ -94,6 +94,14 @@ const recordings = new Map<Route, Recording>([
     },
   ],
   [routes.deleteRule, { kind: 'rule.removed', subject: byId }],
+  [
+    routes.patchProject,
+    {
+      kind: 'project.changed',
+      subject: ({ reply }) => reply.project,
+      data: ({ body, reply }) => ({ ...body, ...pick(reply, 'place') }),
+    },
+  ],
   [routes.trustFolder, { kind: 'folder.trusted', subject: ({ body }) => body.folder }],
   [
     routes.distrustFolder,

@@ -9,6 +9,7 @@ import { alerts } from './0008-alerts.ts'
 import { ledger } from './0009-ledger.ts'
 import { decideLinks } from './0010-decide-links.ts'
 import { viewed } from './0011-viewed.ts'
+import { projects } from './0012-projects.ts'
 
 export type Migration = { readonly version: number; readonly sql: string }
 
@@ -29,4 +30,5 @@ export const migrations: readonly Migration[] = [
   ledger,
   decideLinks,
   viewed,
+  projects,
 ]

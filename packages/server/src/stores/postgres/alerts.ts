@@ -1,8 +1,7 @@
 import type { AlertStore } from '../../core/alert-store.ts'
 import { claimedColumns, isFirst, type TargetRow, targetOf } from '../sqlite-alerts.ts'
 import type { PostgresDatabase } from './database.ts'
-import { safeText } from './session-columns.ts'
-import { original } from './settings.ts'
+import { original, safeText } from './session-columns.ts'
 
 export function createPostgresAlerts(database: PostgresDatabase): AlertStore {
   return {

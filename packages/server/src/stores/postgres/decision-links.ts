@@ -1,8 +1,7 @@
 import type { DecisionLinkStore } from '../../core/decision-link-store.ts'
 import { type LinkRow, linkColumns, linkOf, linkValues } from '../sqlite-decision-links.ts'
 import type { PostgresDatabase } from './database.ts'
-import { safeText } from './session-columns.ts'
-import { original } from './settings.ts'
+import { original, safeText } from './session-columns.ts'
 
 export function createPostgresDecisionLinks(database: PostgresDatabase): DecisionLinkStore {
   const hasChanged = async (statement: string, values: readonly (string | number)[]) =>

@@ -13,6 +13,7 @@ import { createPostgresDecisionLinks } from './decision-links.ts'
 import { createPostgresLedger } from './ledger.ts'
 import { PostgresLogs } from './logs.ts'
 import { type NodeOptions, PostgresOwnership } from './ownership.ts'
+import { createPostgresProjects } from './projects.ts'
 import { createPostgresSessions } from './sessions.ts'
 import { createPostgresSettings } from './settings.ts'
 import { createPostgresViewed } from './viewed.ts'
@@ -100,6 +101,7 @@ export function createStore(database: PostgresDatabase, logs: PostgresLogs): Pos
     redact: (batch) => logs.redact(batch),
     delete: (sessionId, term, ledger) => logs.delete(sessionId, term, ledger),
     ...createPostgresSessions(database),
+    ...createPostgresProjects(database),
     ...createPostgresSettings(database),
     ...createPostgresAlerts(database),
     ...createPostgresDecisionLinks(database),

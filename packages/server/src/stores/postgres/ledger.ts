@@ -9,8 +9,7 @@ import {
 } from '../ledger-rows.ts'
 import type { PostgresDatabase } from './database.ts'
 import { isUniqueViolation } from './failure.ts'
-import { safeText } from './session-columns.ts'
-import { original } from './settings.ts'
+import { original, safeText } from './session-columns.ts'
 
 /**
  * The lease of the process that chains drafts. After the death of that process, another process waits for this time.

@@ -26,9 +26,9 @@ const recordParts = (first: number) => `
 const recordCount = 7
 
 export const insertSession = `
-  WITH ok AS (INSERT INTO sessions (id, epoch, head, owner, place, term, ${stateColumns})
-    VALUES ($1, $2, $3, $4, $5, 1, ${stateParameters(6)}) RETURNING key, 0 AS base),
-  ${eventPart(6 + stateColumnCount)}, ${recordParts(7 + stateColumnCount)}
+  WITH ok AS (INSERT INTO sessions (id, epoch, head, owner, place, project, folder, term, ${stateColumns})
+    VALUES ($1, $2, $3, $4, $5, $6, $7, 1, ${stateParameters(8)}) RETURNING key, 0 AS base),
+  ${eventPart(8 + stateColumnCount)}, ${recordParts(9 + stateColumnCount)}
   SELECT key FROM ok`
 
 /** Removes the checkpoints of closed blocks, or all of them. */

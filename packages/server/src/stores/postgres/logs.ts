@@ -1,11 +1,4 @@
-import {
-  defined,
-  newId,
-  type OpenBlock,
-  ParleyError,
-  type Receipt,
-  type SessionState,
-} from '@parley/protocol'
+import { defined, newId, type OpenBlock, ParleyError, type Receipt } from '@parley/protocol'
 import type { LedgerDraft } from '../../core/ledger-store.ts'
 import type {
   AppendBatch,
@@ -38,7 +31,7 @@ import {
   recordValues,
   redactStatement,
 } from './log-statements.ts'
-import { isAwaited, safeText, stateValues } from './session-columns.ts'
+import { isAwaited, parseState, safeOrNull, safeText, stateValues } from './session-columns.ts'
 
 /** The number of events that are deleted in one statement. */
 const eventsAtOnce = 5_000
@@ -62,7 +55,8 @@ export class PostgresLogs {
     const { sessionId, epoch, state, events } = batch
     refuseGap(batch, 0)
     const { node, place } = this.#owner()
-    const row = [safeText(sessionId), epoch, events.length, node, place]
+    const of = [safeOrNull(state.project), safeText(state.cwd)]
+    const row = [safeText(sessionId), epoch, events.length, node, place, ...of]
     const values = [...row, ...stateValues(state), eventValues(batch), ...recordValues(batch)]
     await this.#write(batch, () =>
       this.#certainly(
@@ -120,13 +114,16 @@ export class PostgresLogs {
       head: number
       epoch: string
       state: string
+      project: string | null
       place: string | null
       isAwaited: boolean
-    }>(`SELECT head, epoch, state, place, ${isAwaited} FROM sessions WHERE id = $1`, [safeText(sessionId)])
+    }>(`SELECT head, epoch, state, project, place, ${isAwaited} FROM sessions WHERE id = $1`, [
+      safeText(sessionId),
+    ])
     if (!row) return undefined
     const { head, epoch, place } = row
     const where = place === null ? {} : { place, isAwaited: row.isAwaited }
-    return { head, epoch, state: JSON.parse(row.state) as SessionState, ...where }
+    return { head, epoch, state: parseState(row), ...where }
   }
 
   async receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined> {

@@ -301,4 +301,26 @@ export const postgresMigrations: readonly PostgresMigration[] = [
       CREATE INDEX viewed_of_sessions ON viewed (session, person);
     `,
   },
+  {
+    version: 8,
+    sql: `
+      -- Null until a node at the place of the session has found its project.
+      ALTER TABLE sessions ADD COLUMN project text COLLATE "C";
+      ALTER TABLE sessions ADD COLUMN folder text COLLATE "C";
+      -- Paths can be too long for an ordinary index.
+      CREATE INDEX sessions_of_projects ON sessions USING hash (project);
+      CREATE INDEX sessions_without_project ON sessions (id) WHERE project IS NULL;
+      CREATE TABLE project_settings (
+        -- A hash of the project, the place and the field.
+        key text PRIMARY KEY,
+        project text NOT NULL,
+        -- Empty for a store that is not used by nodes.
+        place text NOT NULL,
+        field text NOT NULL,
+        value text NOT NULL,
+        changed_at bigint NOT NULL,
+        changed_by text
+      );
+    `,
+  },
 ]

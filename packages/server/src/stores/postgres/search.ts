@@ -2,8 +2,7 @@ import type { SearchKind } from '@parley/protocol'
 import type { IndexHit, IndexPage, IndexQuery, SearchIndex } from '../../core/search-index.ts'
 import { isWord } from '../sqlite-search-file.ts'
 import type { PostgresDatabase } from './database.ts'
-import { safeText } from './session-columns.ts'
-import { original } from './settings.ts'
+import { original, safeText } from './session-columns.ts'
 
 const kinds: readonly SearchKind[] = ['prompt', 'answer', 'call', 'output']
 

@@ -1,5 +1,5 @@
 import type { SessionState } from '@parley/protocol'
-import { conversationOf, isUnsettled, searchText } from '../session-listing.ts'
+import { conversationOf, isUnsettled, searchText, withProject } from '../session-listing.ts'
 
 /** The columns of a session's row that are made from its state, with their types. */
 const columns = {
@@ -50,6 +50,16 @@ export function safeText(text: string): string {
 
 export function safeOrNull(text: string | undefined): string | null {
   return text === undefined ? null : safeText(text)
+}
+
+/** Reverses `safeText`: returns the original text. */
+export function original(safe: string): string {
+  return JSON.parse(`"${safe}"`) as string
+}
+
+/** The state in a row, with the project in the row. */
+export function parseState({ state, project }: { state: string; project: string | null }): SessionState {
+  return withProject(JSON.parse(state) as SessionState, project === null ? null : original(project))
 }
 
 /** Text for searching. Characters that PostgreSQL cannot store are replaced. */

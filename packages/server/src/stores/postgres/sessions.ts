@@ -1,8 +1,8 @@
-import { type SessionState, type SessionSummary, summarise } from '@parley/protocol'
+import { type SessionSummary, summarise } from '@parley/protocol'
 import type { SessionQuery, SessionStore } from '../../core/session-store.ts'
 import { readCursor, searchWords, writeCursor } from '../session-listing.ts'
 import type { PostgresDatabase } from './database.ts'
-import { isAwaited, safeText, searchable } from './session-columns.ts'
+import { isAwaited, parseState, safeText, searchable } from './session-columns.ts'
 
 type ListMethods = Pick<SessionStore, 'list' | 'sessionsOf' | 'unsettled' | 'waiting'>
 
@@ -12,7 +12,7 @@ export function createPostgresSessions(database: PostgresDatabase): ListMethods 
     async list(query) {
       const { where, values } = conditions(query)
       const rows = await database.read<ListedRow>(
-        `SELECT state, place, ${isAwaited} FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT $1`,
+        `SELECT state, project, place, ${isAwaited} FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT $1`,
         [query.limit + 1, ...values],
       )
       const sessions = rows.slice(0, query.limit).map(summaryOf)
@@ -24,8 +24,8 @@ export function createPostgresSessions(database: PostgresDatabase): ListMethods 
     },
     async sessionsOf(agent, agentSessionIds) {
       const names = new Map(agentSessionIds.map((id) => [safeText(id), id]))
-      const rows = await database.read<{ conversation: string; state: string }>(
-        `SELECT DISTINCT ON (agent_session_id) agent_session_id AS conversation, state FROM sessions
+      const rows = await database.read<StoredRow & { conversation: string }>(
+        `SELECT DISTINCT ON (agent_session_id) agent_session_id AS conversation, state, project FROM sessions
          WHERE agent_session_id = ANY ($1::text[]) AND agent = $2
          ORDER BY agent_session_id, updated_at DESC, id`,
         [[...names.keys()], safeText(agent)],
@@ -33,33 +33,30 @@ export function createPostgresSessions(database: PostgresDatabase): ListMethods 
       return new Map(rows.map((row) => [names.get(row.conversation) ?? '', parseState(row).id]))
     },
     async unsettled() {
-      const rows = await database.read<{ state: string }>(
-        'SELECT state FROM sessions WHERE unsettled ORDER BY id',
+      const rows = await database.read<StoredRow>(
+        'SELECT state, project FROM sessions WHERE unsettled ORDER BY id',
       )
       return rows.map((row) => parseState(row).id)
     },
     async waiting() {
-      const rows = await database.read<{ state: string }>(
-        'SELECT state FROM sessions WHERE waiting_since IS NOT NULL ORDER BY waiting_since, id',
+      const rows = await database.read<StoredRow>(
+        'SELECT state, project FROM sessions WHERE waiting_since IS NOT NULL ORDER BY waiting_since, id',
       )
       return rows.map(parseState)
     },
   }
 }
 
-function parseState({ state }: { state: string }): SessionState {
-  return JSON.parse(state) as SessionState
-}
+type StoredRow = { readonly state: string; readonly project: string | null }
+type ListedRow = StoredRow & { readonly place: string | null; readonly isAwaited: boolean }
 
-type ListedRow = { readonly state: string; readonly place: string | null; readonly isAwaited: boolean }
-
-function summaryOf({ state, place, isAwaited }: ListedRow): SessionSummary {
+function summaryOf({ place, isAwaited, ...row }: ListedRow): SessionSummary {
   const where = place === null ? {} : { place, ...(isAwaited && { awaits: place }) }
-  return { ...summarise(parseState({ state })), ...where }
+  return { ...summarise(parseState(row)), ...where }
 }
 
 /** The SQL condition of a list query. Its parameters begin with number 2. */
-function conditions({ q, agent, status, archived, cursor }: SessionQuery) {
+function conditions({ q, agent, status, archived, project, cursor }: SessionQuery) {
   const terms: string[] = []
   const values: (string | number | boolean)[] = []
   const add = (value: string | number | boolean) => `$${values.push(value) + 1}`
@@ -71,6 +68,10 @@ function conditions({ q, agent, status, archived, cursor }: SessionQuery) {
   if (agent !== undefined) terms.push(`agent = ${add(safeText(agent))}`)
   if (status !== undefined) terms.push(`status = ${add(status)}`)
   if (archived !== undefined) terms.push(`archived = ${add(archived)}::boolean`)
+  if (project !== undefined) {
+    terms.push(`project = ${add(safeText(project.project))}`)
+    terms.push(project.place === undefined ? 'place IS NULL' : `place = ${add(project.place)}`)
+  }
   for (const word of searchWords(q)) terms.push(`strpos(search, ${add(searchable(word))}) > 0`)
   return { where: terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : '', values }
 }

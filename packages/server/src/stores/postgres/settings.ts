@@ -4,7 +4,7 @@ import type { SessionStore, StoredEnvironment } from '../../core/session-store.t
 import { type AccessRow, recordOf } from '../sqlite-access.ts'
 import type { DecisionStore } from '../sqlite-decisions.ts'
 import type { PostgresDatabase } from './database.ts'
-import { safeOrNull, safeText } from './session-columns.ts'
+import { original, safeOrNull, safeText } from './session-columns.ts'
 
 type SettingMethods = DecisionStore & AccessStore
 
@@ -136,9 +136,4 @@ function accessMethods(database: PostgresDatabase): AccessStore {
     removeAccessRecord: (kind, id) =>
       hasChanged('DELETE FROM access_records WHERE kind = $1 AND id = $2', [kind, safeText(id)]),
   }
-}
-
-/** Reverses `safeText`: returns the original text. */
-export function original(safe: string): string {
-  return JSON.parse(`"${safe}"`) as string
 }

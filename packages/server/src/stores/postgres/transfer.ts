@@ -3,8 +3,7 @@ import type { TransferStore } from '../transfer.ts'
 import { PostgresDatabase, type PostgresOptions } from './database.ts'
 import { createStore, isUnfinished } from './index.ts'
 import { PostgresLogs } from './logs.ts'
-import { safeText } from './session-columns.ts'
-import { original } from './settings.ts'
+import { original, safeText } from './session-columns.ts'
 
 /** The advisory lock of a process that copies from or into a database. */
 const transferLock = 5_062

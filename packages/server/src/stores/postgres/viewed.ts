@@ -1,8 +1,7 @@
 import type { ViewedStore } from '../../core/viewed-store.ts'
 import { tooOld } from '../sqlite-viewed.ts'
 import type { PostgresDatabase } from './database.ts'
-import { safeText } from './session-columns.ts'
-import { original } from './settings.ts'
+import { original, safeText } from './session-columns.ts'
 
 export function createPostgresViewed(database: PostgresDatabase): ViewedStore {
   return {

@@ -1,0 +1,79 @@
+import { constants } from 'node:fs'
+import { lstat, realpath } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { findRepository, type Repository, readPointer } from './repository.ts'
+
+/**
+ * Finds the project and the branch of a folder by reading files; git is not run. Nothing in a folder can make it part of
+ * the project of another repository: that repository must name the folder as a linked work tree.
+ */
+
+/** `isRoot` is set if the folder is the top folder of a work tree, or in no repository. */
+export type FolderProject = { readonly project: string; readonly isRoot: boolean }
+
+/** The project of a folder, which must be a real path. */
+export async function findProject(folder: string): Promise<FolderProject> {
+  const found = await confirmedRepository(folder)
+  if (!found) return { project: folder, isRoot: true }
+  return { project: found.project, isRoot: found.workTree === folder }
+}
+
+const longestBranch = 250
+
+/** The branch that is checked out in a folder. Undefined if there is none, or if it is not known to be the folder's. */
+export async function branchOf(folder: string): Promise<string | undefined> {
+  const found = await confirmedRepository(folder)
+  if (found?.gitDir === undefined) return undefined
+  const head = await readPointer(join(found.gitDir, 'HEAD'), constants.O_NOFOLLOW ?? 0)
+  const [, branch = ''] = /^ref: refs\/heads\/([^\p{Cc}\s]+)$/u.exec(head ?? '') ?? []
+  // A repository with another format of refs has the placeholder ".invalid" in HEAD.
+  return branch === '' || branch.startsWith('.') || branch.length > longestBranch ? undefined : branch
+}
+
+type Confirmed = {
+  readonly workTree: string
+  readonly project: string
+  /** Absent if it is not certain that the git directory belongs to the work tree. */
+  readonly gitDir?: string
+}
+
+async function confirmedRepository(folder: string): Promise<Confirmed | undefined> {
+  const repository = await findRepository(folder)
+  if (!repository) return undefined
+  const { workTree } = repository
+  // A repository of settings in the home folder does not make everything below it one project.
+  if (workTree !== folder && (await isHome(workTree))) return undefined
+  const own = join(workTree, '.git')
+  const found = await lstat(own).catch(() => undefined)
+  // The file `commondir` in such a directory can name any other repository, so it does not count.
+  if (found?.isDirectory()) return { workTree, project: own, gitDir: own }
+  const linked = found?.isFile() ? await linkedBy(repository) : undefined
+  return linked ? { workTree, ...linked } : { workTree, project: own }
+}
+
+async function isHome(folder: string): Promise<boolean> {
+  return folder === (await realpath(homedir()).catch(() => homedir()))
+}
+
+/**
+ * The repository that has registered the work tree as a linked one: it has a file that names the `.git` file of the work
+ * tree. Undefined if there is none. All paths are resolved before they are compared, because links could change them.
+ */
+async function linkedBy({
+  workTree,
+  gitDir,
+  commonDir,
+}: Repository): Promise<{ project: string; gitDir: string } | undefined> {
+  try {
+    const [place, common] = await Promise.all([realpath(gitDir), realpath(commonDir)])
+    if (dirname(place) !== join(common, 'worktrees')) return undefined
+    const back = await readPointer(join(place, 'gitdir'))
+    if (back === undefined) return undefined
+    const named = resolve(place, back)
+    if (basename(named) !== '.git' || (await realpath(dirname(named))) !== workTree) return undefined
+    return { project: common, gitDir: place }
+  } catch {
+    return undefined
+  }
+}

@@ -136,6 +136,7 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
     detail: ofSession(['read'], host.detail),
     read: ofSession(['read'], host.read),
     seal: ofSession(['read'], host.seal),
+    changeScope: ofSession(['read'], host.changeScope),
     follow,
     followOwned: ofSession(['read'], host.followOwned),
     ...createFeedLoops(follow),

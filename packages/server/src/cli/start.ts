@@ -34,6 +34,7 @@ import { openSealer } from '../proof/seal-key.ts'
 import { createTelemetry, type Telemetry, type TelemetryOptions } from '../telemetry/index.ts'
 import { version } from '../version.ts'
 import { createWorkspace, type Workspace } from '../workspace/index.ts'
+import { createSessionFolder } from '../workspace/session-folder.ts'
 import { createTerminals } from '../workspace/terminals.ts'
 import { createAgentKeeper } from './agent-keeper.ts'
 import { agentsFolder, configFile } from './configuration.ts'
@@ -96,10 +97,11 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const opened = await openStore(options)
   const { store, node } = opened
   undo.defer(() => store.close())
-  const workspace = createWorkspace({ env: process.env })
+  const folders = createSessionFolder({ env: process.env, root: join(options.dataDir, 'shadows') })
+  const workspace = createWorkspace({ env: process.env, folders })
   const telemetry = telemetryOf(options)
   const alerts = alertsOn(store, options, () => http)
-  const local = await hostOn(opened, { options, workspace, telemetry, alerts })
+  const local = await hostOn(opened, { options, workspace, folders, telemetry, alerts })
   undo.defer(() => local.close())
   undo.defer(async () => node?.close())
   const hosts: Hosts = node?.hostsOn(local) ?? { host: local }
@@ -258,13 +260,14 @@ function alertsOn(
 type HostParts = {
   readonly options: StartOptions
   readonly workspace: Workspace
+  readonly folders: HostOptions['sessionFolder']
   readonly telemetry: Telemetry
   readonly alerts: Alerts
 }
 
 async function hostOn(
   { store, ownership, leftovers, searchIndex, node }: OpenedStore,
-  { options, workspace, telemetry, alerts }: HostParts,
+  { options, workspace, folders, telemetry, alerts }: HostParts,
 ): Promise<Host> {
   const { dataDir, logger, limits, recover } = options
   const adapters = options.adapters ?? adaptersOf(options)
@@ -281,6 +284,7 @@ async function hostOn(
     ),
     commitOf: workspace.commit,
     folderFacts: workspace.facts,
+    sessionFolder: folders,
     ...(!options.adapters && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     limits: { maxSpares: 1, ...limits },

@@ -54,6 +54,7 @@ export async function forkSession(
   const { store, environments, news } = services
   const { made, term } = await copyForFork(services, parent, child, details)
   if (made) await environments.copy(parent.id, child)
+  if (made?.snapshots) await shareSnapshots(services, parent, child)
   return {
     sessionId: child,
     announce() {
@@ -65,6 +66,17 @@ export async function forkSession(
       environments.forget(child)
     },
   }
+}
+
+/** Keeps the snapshots of the original as long as the fork. Without them, its older changes cannot be shown. */
+async function shareSnapshots(
+  { sessionFolder, problem }: SessionServices,
+  { id, cwd }: SessionState,
+  child: string,
+): Promise<void> {
+  await sessionFolder
+    ?.share(cwd, id, child)
+    .catch((error: unknown) => problem({ error, doing: 'keep snapshots for a fork', sessionId: child }))
 }
 
 type Copied = {

@@ -10,6 +10,7 @@ import type { LedgerStore } from './ledger-store.ts'
 import type { Limits } from './limits.ts'
 import type { OwnerFeed } from './owner-feed.ts'
 import type { Sealer } from './seal-chain.ts'
+import type { SessionFolder } from './session-folder.ts'
 import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionSearch } from './session-search.ts'
 import type { SessionStore } from './session-store.ts'
@@ -42,6 +43,8 @@ export type HostOptions = {
   }>
   /** The branch that is checked out in a folder. It must not start a process: lists call it for many folders. */
   readonly branchOf?: (folder: string) => Promise<string | undefined>
+  /** Takes and restores snapshots of the folders of sessions. Without it, none are taken. */
+  readonly sessionFolder?: SessionFolder | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits?: Partial<Limits>

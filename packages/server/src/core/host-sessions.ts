@@ -17,6 +17,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import { causedBy } from './caused-by.ts'
+import { momentsOf, type ScopedMoments, type ScopeQuery } from './change-scope.ts'
 import { checked } from './checked.ts'
 import { need } from './decision.ts'
 import { earlierPrompts } from './earlier-prompts.ts'
@@ -85,6 +86,8 @@ export type HostSessions = {
    */
   followOwned(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
   waiting(): Promise<WaitingRequest[]>
+  /** The moments that a scope of changes compares. Rejects with ParleyError `not_found` for an unknown turn. */
+  changeScope(sessionId: string, query: ScopeQuery): Promise<ScopedMoments>
 
   /** Replaces the tools that the session was created with (`own`). Takes effect with its next turn. */
   offerTools(sessionId: string, tools: readonly HostTool[]): Promise<void>
@@ -98,16 +101,7 @@ export function createHostSessions(
   adapterFor: (agent: string) => AgentAdapter,
 ): HostSessions {
   const { store, tools } = services
-  const deleteIf = async (sessionId: string, isDue?: (state: SessionState) => boolean, by?: Actor) => {
-    const destroy = (session: LiveSession) =>
-      session.destroy(() => store.delete(sessionId, undefined, deletedEntry(services, session.state, by)))
-    if (!(await sessions.delete(sessionId, destroy, isDue))) return false
-    services.rules.forgetSession(sessionId)
-    tools.forget(sessionId)
-    services.environments.forget(sessionId)
-    services.news.deleted(sessionId)
-    return true
-  }
+  const deleteIf = createDeletion(services, sessions)
   return {
     async list({ project: projectId, ...query }) {
       if (projectId === undefined) return store.list(query)
@@ -152,6 +146,7 @@ export function createHostSessions(
     },
     follow: (sessionId, from, reader) => sessions.follow(sessionId, from, reader),
     followOwned: (sessionId, from, reader) => sessions.followOwned(sessionId, from, reader),
+    changeScope: async (sessionId, query) => momentsOf(services, await sessions.state(sessionId), query),
     async waiting() {
       const states = await store.waiting()
       return states.flatMap((state) => {
@@ -165,6 +160,28 @@ export function createHostSessions(
       tools.replace(sessionId, given)
     },
     releaseTools: (sessionId) => tools.forget(sessionId),
+  }
+}
+
+function createDeletion(services: SessionServices, sessions: OpenSessions) {
+  const { store, tools, sessionFolder, problem } = services
+  return async (sessionId: string, isDue?: (state: SessionState) => boolean, by?: Actor) => {
+    let cwd = ''
+    const destroy = (session: LiveSession) => {
+      cwd = session.state.cwd
+      return session.destroy(() =>
+        store.delete(sessionId, undefined, deletedEntry(services, session.state, by)),
+      )
+    }
+    if (!(await sessions.delete(sessionId, destroy, isDue))) return false
+    services.rules.forgetSession(sessionId)
+    tools.forget(sessionId)
+    services.environments.forget(sessionId)
+    services.news.deleted(sessionId)
+    sessionFolder
+      ?.forget(cwd, sessionId)
+      .catch((error: unknown) => problem({ error, doing: 'remove snapshots', sessionId }))
+    return true
   }
 }
 

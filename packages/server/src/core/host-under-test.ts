@@ -29,6 +29,7 @@ export type HostUnderTestOptions = {
   /** With a sealer and a ledger, logs have seals. */
   readonly sealer?: HostOptions['sealer']
   readonly ledger?: HostOptions['ledger']
+  readonly sessionFolder?: HostOptions['sessionFolder']
 }
 
 /** A real host on a memory store with the scripted agent; the test advances its clock. */
@@ -78,6 +79,7 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       ...(options.freeBytes && { freeBytes: options.freeBytes }),
       sealer: options.sealer,
       ledger: options.ledger,
+      sessionFolder: options.sessionFolder,
       problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
     })
   let host = await start()

@@ -78,7 +78,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const { ledger, sealer } = sealing(options, problem)
   const services: SessionServices = {
     ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news, sealer },
-    shared: options.shared,
+    ...{ shared: options.shared, sessionFolder: options.sessionFolder },
     recordInLedger: ledger.methods.recordInLedger,
     leftovers: options.leftovers,
     place: options.ownership?.place,

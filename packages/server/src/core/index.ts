@@ -4,6 +4,7 @@
  */
 export type { AgentKeeper } from './agent-keeper.ts'
 export { type AgentInstaller, unknownAgent } from './agent-list.ts'
+export type { ScopedMoments } from './change-scope.ts'
 export type { Clock, Ids } from './clock.ts'
 export { createFeedLoops, type EventsOptions, type FeedOptions } from './feed-loop.ts'
 export { isWithin } from './folder-trust.ts'

@@ -85,7 +85,8 @@ export class LiveSession {
    */
   get quiet(): boolean {
     const { turn, requests } = this.state
-    const running = this.#agent.connected || this.#agent.starting || this.#loop.acting || turn
+    const running =
+      this.#agent.connected || this.#agent.starting || this.#loop.acting || turn || this.#loop.snapshots.busy
     const recording = this.#commands.busy || this.log.busy || this.#persisting.pending > 0
     return !running && !recording && requests.length === 0 && !this.log.feed.hasReaders
   }
@@ -230,6 +231,7 @@ export class LiveSession {
     await this.#loop.acting
     await this.#loop.disconnect(reason)
     this.#loop.stopTimers()
+    await this.#loop.snapshots.settled()
   }
 }
 

@@ -20,6 +20,7 @@ import type { SessionAgent } from './session-agent.ts'
 import { canResume, type SessionContext } from './session-services.ts'
 import { allTasksWait, answeredTask, restartTask } from './task-transactions.ts'
 import { createTimers } from './timers.ts'
+import { TurnSnapshots } from './turn-snapshots.ts'
 import * as turns from './turn-transactions.ts'
 
 export type LoopParts = {
@@ -40,6 +41,7 @@ export class SessionLoop {
   readonly #parts: LoopParts
   readonly #timers: ReturnType<typeof createTimers<'idle' | 'force' | 'park' | 'expire' | 'quiet'>>
   readonly #background: BackgroundWatch
+  readonly snapshots: TurnSnapshots
   /** The turn that was started last, so that no turn is started twice. */
   #begun: string | undefined
   #acting: Promise<void> | undefined
@@ -56,6 +58,7 @@ export class SessionLoop {
     this.#context = context
     this.#parts = parts
     this.#timers = createTimers(clock)
+    this.snapshots = new TurnSnapshots(context)
     this.#background = createBackgroundWatch({ clock, limits, over: () => void this.#endBackground() })
     context.log.onRecorded((...batch) => this.#recorded(...batch))
   }
@@ -131,6 +134,7 @@ export class SessionLoop {
   #recorded(events: readonly SessionEvent[], state: SessionState, granted: readonly PermissionRule[]): void {
     const { rules, news, observer, awaits } = this.#context.services
     for (const event of events) this.#react(event)
+    this.snapshots.recorded(events)
     rules.granted(granted)
     news.recorded(events, state, awaits)
     if (events.length > 0) observer.recorded(events, state)

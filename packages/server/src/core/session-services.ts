@@ -15,6 +15,7 @@ import type { OwnerFeed } from './owner-feed.ts'
 import type { Persist } from './persist.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { Sealer } from './seal-chain.ts'
+import type { SessionFolder } from './session-folder.ts'
 import type { SessionLog } from './session-log.ts'
 import type { SessionNews } from './session-news.ts'
 import type { SessionOwnership } from './session-ownership.ts'
@@ -34,6 +35,7 @@ export type SessionServices = {
   /** Set if that place is awaited: the session is only recorded here, and its agent is not started. */
   readonly awaits?: string
   readonly ownerFeed: OwnerFeed | undefined
+  readonly sessionFolder: SessionFolder | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Limits

@@ -46,11 +46,15 @@ export async function changesOf(look: Look, folder: string, base = 'HEAD'): Prom
 
 /** The differences between two trees that are stored in the shadow. */
 export async function treeChanges(at: ShadowFolder, from: string, to: string): Promise<Changes> {
-  const differing = await at.tryGit(['diff-tree', '-r', ...listing, ...[from, to].map(checkedTree)])
+  const differing = await at.tryGit(['diff-tree', '-r', ...listing, ...[from, to].map(checkedTree)], {
+    inFolder,
+  })
   if (differing.code !== 0) throw missingTree(differing.stderr)
   const files = inOrder(filesIn(differing.stdout))
   return { base: from, files: files.slice(0, maxFiles), cut: files.length > maxFiles }
 }
+
+const inFolder = true
 
 /** The options for a list of files: their states and the numbers of their lines, for one folder. */
 const listing = ['--raw', '--numstat', '-z', '--find-renames', '--relative'] as const
@@ -111,12 +115,12 @@ export async function treePatch(
 ): Promise<{ patch: string; cut: boolean }> {
   if (path.includes('\0'))
     throw new ParleyError('validation_error', 'A path must not contain null characters.')
-  const limit = maxPatchBytes
+  const where = { limit: maxPatchBytes, inFolder } as const
   const options = ['--find-renames', '--relative', checkedTree(from)]
   const found =
     to === undefined
-      ? await at.tryGit(['diff', ...options, '--', path], { limit, index: join(at.shadow.place, 'index') })
-      : await at.tryGit(['diff-tree', '-r', '-p', ...options, checkedTree(to), '--', path], { limit })
+      ? await at.tryGit(['diff', ...options, '--', path], { ...where, index: join(at.shadow.place, 'index') })
+      : await at.tryGit(['diff-tree', '-r', '-p', ...options, checkedTree(to), '--', path], where)
   if (found.code !== 0 && !found.cut) throw missingTree(found.stderr)
   return { patch: found.stdout, cut: found.cut }
 }

@@ -2,7 +2,7 @@ import { type Changes, type LeftOut, ParleyError } from '@parley/protocol'
 import { baseOf } from './base-branch.ts'
 import { changesOf, patchOf, treeChanges, treePatch } from './changes.ts'
 import type { Look, SeenFolder } from './git.ts'
-import type { ShadowedFolders } from './session-folder.ts'
+import type { ShadowedFolders } from './shadowed-folders.ts'
 
 /** What a folder is compared with: HEAD, the hash of a commit, or what follows. Snapshots are named by their trees. */
 export type Comparison =

@@ -4,7 +4,7 @@ import { type FileContent, ParleyError, type Tree } from '@parley/protocol'
 import { readContent } from './file-content.ts'
 import type { GitIn } from './git.ts'
 import { isInside, openFile } from './inside.ts'
-import type { ShadowedFolders } from './session-folder.ts'
+import type { ShadowedFolders } from './shadowed-folders.ts'
 import { type ReadStored, readVersion } from './stored-file.ts'
 import { readTree } from './tree.ts'
 import { isGitPath, listingOf } from './unlisted.ts'
@@ -70,7 +70,9 @@ export function createFolderContents(
         const snapshots =
           shadows &&
           (<Result>(work: (git: ReadStored) => Promise<Result>) =>
-            shadows.stored(folder, ({ tryGit }) => work(tryGit)))
+            shadows.stored(folder, ({ tryGit }) =>
+              work((args, options) => tryGit(args, { ...options, inFolder: true })),
+            ))
         return readVersion(look(folder), snapshots, { folder, path, rev })
       }
       const folders = await realFolders(given)

@@ -9,9 +9,11 @@ import {
   programLikeKeys,
   ran,
   removeModel,
+  write,
 } from './hostile-repository-under-test.ts'
 import { harmlessKeys, hostileKeys } from './hostile-settings-under-test.ts'
 import { createWorkspace } from './index.ts'
+import { createSessionFolder } from './session-folder.ts'
 
 afterAll(removeModel)
 
@@ -89,6 +91,41 @@ const by = {
 }
 
 const everything = hostileCases.map((one) => [one.name, one] as const)
+/** The settings and the filters are tried together. */
+const others = everything.filter(([name]) => !/^(the setting|a filter named) /.test(name))
+
+/** Takes snapshots of the folder, compares them and restores a path. Returns the paths that have changed. */
+async function snapshotThings(path: string, root: string, env: Record<string, string | undefined>) {
+  const folders = createSessionFolder({ env, root: join(root, 'shadows') })
+  const { changes, patch } = createWorkspace({ env, folders })
+  const folder = { path, trusted: false }
+  const { tree } = await folders.snapshot(path, { sessionId: 'ses_1' })
+  write(path, { 'a.txt': 'since\n', 'since.txt': 'since\n' })
+  const { files } = await changes(folder, { with: 'snapshot', from: tree })
+  await patch(folder, 'a.txt', { with: 'snapshot', from: tree })
+  await patch(folder, 'a.txt', 'HEAD').catch(() => undefined)
+  await changes(folder, { with: 'base' }).catch(() => undefined)
+  await folders.restore(path, { sessionId: 'ses_1', tree, paths: ['a.txt', 'since.txt'] })
+  await folders.share(path, 'ses_1', 'ses_2')
+  await folders.forget(path, 'ses_1')
+  return files.map((file) => file.path)
+}
+
+describe('taking and restoring snapshots of an untrusted folder runs nothing from it', () => {
+  it.each(others)('%s', async (_, { setUp, env }: HostileCase) => {
+    using place = createHostileFolder(setUp)
+    const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
+    const changed = await snapshotThings(place.folder, place.root, given)
+    expect(ran(place)).toBe(false)
+    expect(changed).toEqual(['a.txt', 'since.txt'])
+  })
+
+  it('with all settings, filters and hooks', async () => {
+    using place = createHostileFolder(setUpEverything)
+    await snapshotThings(place.folder, place.root, { PATH: process.env.PATH, HOME: place.root })
+    expect(ran(place)).toBe(false)
+  })
+})
 
 describe('inspecting an untrusted folder runs nothing from it', () => {
   it.each(everything)('%s', async (_, { setUp, env, proof, unreadable = false }: HostileCase) => {
@@ -100,9 +137,6 @@ describe('inspecting an untrusted folder runs nothing from it', () => {
     if (proof !== undefined) expect(plainGitRuns(place, proof, given), 'plain git runs it').toBe(true)
   })
 })
-
-/** The settings and the filters are tried together. */
-const others = everything.filter(([name]) => !/^(the setting|a filter named) /.test(name))
 
 describe('changing an untrusted folder runs nothing from it', () => {
   it.each(others)('%s', async (_, { setUp, env }: HostileCase) => {

@@ -7,7 +7,7 @@ import type { FolderContents } from './folder-contents.ts'
 import { foldersLike } from './folders.ts'
 import { createGitIn, type SeenFolder } from './git.ts'
 import { headOf } from './head.ts'
-import type { ShadowedFolders } from './session-folder.ts'
+import type { ShadowedFolders } from './shadowed-folders.ts'
 import type { FolderReader } from './watch-folder.ts'
 import { createFolderWatches } from './watches.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, rename, rm } from 'node:fs/promises'
+import { link, lstat, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import type { ShadowFolder } from './shadow-folder.ts'
@@ -21,7 +21,8 @@ export async function restorePaths(
   try {
     // Git replaces an index and never changes it, so a link is as good as a copy.
     await Promise.all([index, planned].map((made) => link(join(place, 'index'), made)))
-    const { lines, missing } = await plan(at, tree, new Set(paths))
+    const { lines, missing, written } = await plan(at, tree, new Set(paths))
+    await expectNothingInTheWay(at, index, written)
     await at.git(['update-index', '-z', '--index-info'], { index: planned, input: lines })
     const target = (await at.git(['write-tree'], { index: planned })).toString().trim()
     if (target === now) return { tree: now, missing }
@@ -56,7 +57,39 @@ async function plan(at: ShadowFolder, tree: string, paths: ReadonlySet<string>) 
       left.has(path) ? [] : [`${line.slice(0, 6)} ${objectOf(line)}\t${path}`],
     ),
   ]
-  return { lines: Buffer.from(lines.map((line) => `${line}\0`).join('')), missing }
+  return {
+    lines: Buffer.from(lines.map((line) => `${line}\0`).join('')),
+    missing,
+    written: [...entries.keys()].filter((path) => !left.has(path)),
+  }
+}
+
+const pathsAtOnce = 500
+
+/** Throws if a file that no snapshot has, such as an ignored one, would be overwritten. Git overwrites ignored files. */
+async function expectNothingInTheWay(
+  at: ShadowFolder,
+  index: string,
+  written: readonly string[],
+): Promise<void> {
+  const files = new Set(written)
+  const places = new Set(written.flatMap(withFolders))
+  const found: string[] = []
+  for (const path of places) {
+    const there = await lstat(join(at.shadow.workTree, path)).catch(() => undefined)
+    if (there && !(there.isDirectory() && !files.has(path))) found.push(path)
+  }
+  for (let start = 0; start < found.length; start += pathsAtOnce) {
+    const some = found.slice(start, start + pathsAtOnce)
+    const others = (await at.git(['ls-files', '-z', '--others', '--', ...some], { index })).toString()
+    if (others !== '') throw inTheWay(others.split('\0').slice(0, 5).join(' '))
+  }
+}
+
+/** The path with the folders that it is in. */
+function withFolders(path: string): string[] {
+  const parts = path.split('/')
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
 /** A line of `ls-tree`: `mode type object<tab>path`. */

@@ -1,141 +1,21 @@
-import { readdir, rm } from 'node:fs/promises'
-import { join, relative } from 'node:path'
-import { defined, ParleyError } from '@parley/protocol'
-import type { SessionFolder } from '../core/session-folder.ts'
-import { createGitIn, createShadowGit } from './git.ts'
-import { headOf } from './head.ts'
-import { forgetTrees, keepTree, shareTrees } from './shadow.ts'
-import { openShadow, type ShadowFolder } from './shadow-folder.ts'
-import { type TakenTree, takeTree } from './snapshot.ts'
+import type { ShadowedFolders, ShadowedFoldersOptions } from './shadowed-folders.ts'
 
-export type SnapshotLimits = {
-  /** How long a snapshot may take. The first one in a folder may take longer. */
-  readonly budgetMs: number
-  /** After so many snapshots in a row that took longer, none are taken in that folder until a restart. */
-  readonly misses: number
-}
-
-const usualLimits: SnapshotLimits = { budgetMs: 2_000, misses: 3 }
-
-/** The folders of sessions, with a shadow for each project below `root`. */
-export type ShadowedFolders = SessionFolder & {
-  /** Stores the tree of the folder as it is now, without keeping it for a session, and works with it. */
-  now<Result>(folder: string, work: (at: ShadowFolder, tree: TakenTree) => Promise<Result>): Promise<Result>
-  /** Works with the trees that are stored. */
-  stored<Result>(folder: string, work: (at: ShadowFolder) => Promise<Result>): Promise<Result>
-}
-
-export function createSessionFolder(options: {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly root: string
-  readonly limits?: Partial<SnapshotLimits>
-}): ShadowedFolders {
-  const { env, root } = options
-  const limits = { ...usualLimits, ...options.limits }
-  const parts = { gitIn: createGitIn(env), ...createShadowGit(env), root }
-  const inTurn = createTurns()
-  const waiting = new Map<string, Promise<TakenTree>>()
-  const misses = new Map<string, number>()
-  let swept: Promise<void> | undefined
-
-  async function open(folder: string, signal?: AbortSignal): Promise<ShadowFolder> {
-    swept ??= sweep(root)
-    await swept
-    return openShadow(parts, folder, signal)
+/**
+ * The folders of sessions, with their snapshots below `root`. The code is loaded on first use, because a server does not
+ * need it at its start.
+ */
+export function createSessionFolder(options: ShadowedFoldersOptions): ShadowedFolders {
+  let loading: Promise<ShadowedFolders> | undefined
+  const folders = () => {
+    loading ??= import('./shadowed-folders.ts').then((loaded) => loaded.createShadowedFolders(options))
+    return loading
   }
-
-  /** Takes the tree when the earlier work in the project is done. Callers that wait for the same folder share it. */
-  function take(at: ShadowFolder): Promise<TakenTree> {
-    const { place, gitDir } = at.shadow
-    const shared = waiting.get(place)
-    if (shared) return shared
-    const taken = inTurn(gitDir, () => {
-      waiting.delete(place)
-      return timed(at)
-    })
-    waiting.set(place, taken)
-    return taken
-  }
-
-  async function timed(at: ShadowFolder): Promise<TakenTree> {
-    const { place, workTree } = at.shadow
-    if ((misses.get(place) ?? 0) >= limits.misses) throw off(workTree, limits)
-    const start = performance.now()
-    const taken = await takeTree(at)
-    const isMissed = taken.isWarm && performance.now() - start > limits.budgetMs
-    misses.set(place, isMissed ? (misses.get(place) ?? 0) + 1 : 0)
-    return taken
-  }
-
   return {
-    async snapshot(folder, { sessionId }) {
-      const at = await open(folder)
-      const head = headOf(at.repository.look)
-      const { tree, leftOut } = await take(at)
-      await inTurn(at.shadow.gitDir, () => keepTree(at.shadow, sessionId, tree))
-      return { tree, leftOut, ...defined({ head: await head }) }
-    },
-    async restore(folder, { sessionId, tree, paths, signal }) {
-      const at = await open(folder, signal)
-      const { restorePaths } = await import('./restore.ts')
-      const wanted = paths.map((path) => inWorkTree(at, path))
-      return inTurn(at.shadow.gitDir, async () => {
-        const { tree: now } = await takeTree(at)
-        await keepTree(at.shadow, sessionId, now)
-        const restored = await restorePaths(at, { now, tree, paths: wanted })
-        await keepTree(at.shadow, sessionId, restored.tree)
-        return { before: now, ...restored }
-      })
-    },
-    async share(folder, sessionId, fork) {
-      const { shadow } = await open(folder)
-      await inTurn(shadow.gitDir, () => shareTrees(shadow, sessionId, fork))
-    },
-    async forget(folder, sessionId) {
-      const at = await open(folder)
-      const prune = () => at.git(['prune', '--expire=1.hour.ago'])
-      await inTurn(at.shadow.gitDir, () => forgetTrees(at.shadow, sessionId, prune))
-    },
-    async now(folder, work) {
-      const at = await open(folder)
-      return work(at, await take(at))
-    },
-    stored: async (folder, work) => work(await open(folder)),
+    snapshot: async (...given) => (await folders()).snapshot(...given),
+    restore: async (...given) => (await folders()).restore(...given),
+    share: async (...given) => (await folders()).share(...given),
+    forget: async (...given) => (await folders()).forget(...given),
+    now: async (...given) => (await folders()).now(...given),
+    stored: async (...given) => (await folders()).stored(...given),
   }
-}
-
-/** Does one thing after the other for each key. */
-function createTurns() {
-  const tails = new Map<string, Promise<unknown>>()
-  return <Result>(key: string, work: () => Promise<Result>): Promise<Result> => {
-    const result = (tails.get(key) ?? Promise.resolve()).then(work)
-    const tail = result
-      .catch(() => undefined)
-      .finally(() => {
-        if (tails.get(key) === tail) tails.delete(key)
-      })
-    tails.set(key, tail)
-    return result
-  }
-}
-
-/** The path in the work tree. Git refuses paths that leave it. */
-function inWorkTree({ folder, shadow }: ShadowFolder, path: string): string {
-  const prefix = relative(shadow.workTree, folder)
-  const inside = join(prefix, path)
-  const isInside = inside !== '' && !inside.startsWith('/') && !/(^|\/)\.\.(\/|$)|\0/.test(path)
-  if (isInside) return inside
-  throw new ParleyError('validation_error', `${JSON.stringify(path)} is not a path inside the folder.`)
-}
-
-function off(workTree: string, { budgetMs, misses }: SnapshotLimits): ParleyError {
-  const message = `No snapshots are taken of ${workTree} any more: ${misses} of them took longer than ${budgetMs / 1000} seconds. Restart the server to try again.`
-  return new ParleyError('not_supported', message, { details: { off: true } })
-}
-
-/** Removes what was left behind when a shadow was being made or removed. */
-async function sweep(root: string): Promise<void> {
-  const names = await readdir(root).catch(() => [])
-  const left = names.filter((name) => name.includes('.'))
-  await Promise.all(left.map((name) => rm(join(root, name), { recursive: true, force: true })))
 }

@@ -23,7 +23,13 @@ export type ShadowFolder = {
   convertsAnywhere(): Promise<boolean>
 }
 
-export type InShadow = { readonly index?: string; readonly input?: Buffer; readonly limit?: number }
+export type InShadow = {
+  readonly index?: string
+  readonly input?: Buffer
+  readonly limit?: number
+  /** Runs git in the folder, so that paths are relative to it; by default at the top of the work tree. */
+  readonly inFolder?: true
+}
 
 export type ShadowParts = {
   readonly gitIn: GitIn
@@ -42,8 +48,8 @@ export async function openShadow(
   signal?: AbortSignal,
 ): Promise<ShadowFolder> {
   const shadow = await shadowOf(root, folder, async (found) => (await settingsOf(found)).format)
-  const tryGit: ShadowFolder['tryGit'] = (args, { index, ...options } = {}) =>
-    shadowGit({ ...shadow, cwd: folder }, args, {
+  const tryGit: ShadowFolder['tryGit'] = (args, { index, inFolder, ...options } = {}) =>
+    shadowGit({ ...shadow, cwd: inFolder ? folder : shadow.workTree }, args, {
       ...options,
       ...(index !== undefined && { env: { GIT_INDEX_FILE: index } }),
       signal,

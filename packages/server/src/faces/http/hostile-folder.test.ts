@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
+import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { setUpEverything } from '../../workspace/hostile-cases-under-test.ts'
@@ -12,6 +13,7 @@ import {
   removeModel,
 } from '../../workspace/hostile-repository-under-test.ts'
 import { createWorkspace } from '../../workspace/index.ts'
+import { createSessionFolder } from '../../workspace/session-folder.ts'
 import { serverUnderTest, testToken } from './server-under-test.ts'
 
 afterAll(removeModel)
@@ -30,13 +32,27 @@ async function newsOf(url: string, change: () => void): Promise<void> {
   throw new Error('The stream ended.')
 }
 
+const scopes = ['turn', 'session', 'commit', 'base']
+
+/** Has a turn with its snapshots, in which the agent changes a file. */
+async function turnIn(host: Host, id: string): Promise<void> {
+  const effect = { writeFile: { path: 'a.txt', text: 'by the agent\n' } }
+  const text = JSON.stringify([{ type: 'tool', name: 'Bash', kind: 'execute', effect }])
+  await host.command(id, { type: 'prompt.submit', commandId: 'turn', text })
+  const after = async () => (await host.state(id)).snapshots?.turns.at(-1)?.after
+  await expect.poll(after, { timeout: 20_000 }).toBeDefined()
+}
+
 it('no route runs anything from a folder that is not trusted', async () => {
   using place = createHostileFolder(setUpEverything)
-  const workspace = createWorkspace({ env: { PATH: process.env.PATH, HOME: place.root } })
+  const env = { PATH: process.env.PATH, HOME: place.root }
+  const sessionFolder = createSessionFolder({ env, root: join(place.root, 'shadows') })
+  const workspace = createWorkspace({ env, folders: sessionFolder })
   const host = await createHost({
     adapters: [createScriptedAdapter()],
     store: createMemoryStore(),
     commitOf: workspace.commit,
+    sessionFolder,
   })
   const server = await serverUnderTest(host, { workspace })
   try {
@@ -44,6 +60,7 @@ it('no route runs anything from a folder that is not trusted', async () => {
       const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd } })
       expect(made.status).toBe(201)
       const session = `/api/sessions/${made.body.id}`
+      await turnIn(host, made.body.id as string)
       const base = (made.body.startCommit as string | undefined) ?? 'HEAD'
       for (const path of [
         `/api/folders?q=${encodeURIComponent(`${cwd}/`)}`,
@@ -51,6 +68,8 @@ it('no route runs anything from a folder that is not trusted', async () => {
         `${session}/files?q=a`,
         `${session}/changes`,
         `${session}/changes?base=${base}`,
+        ...scopes.map((scope) => `${session}/changes?scope=${scope}`),
+        ...scopes.map((scope) => `${session}/changes/patch?path=a.txt&scope=${scope}`),
         ...['a.txt', 'new.txt', 'f0.txt', 'inner', 'inner/a.txt', '.gitattributes'].map(
           (file) => `${session}/changes/patch?path=${encodeURIComponent(file)}`,
         ),

@@ -1,0 +1,92 @@
+import { hasCode, messageOf, readOnlyKinds, type SessionEvent, type SnapshotWhen } from '@parley/protocol'
+import type { FolderSnapshot } from './session-folder.ts'
+import type { SessionContext } from './session-services.ts'
+
+type Pending = { isLate: boolean; readonly done: Promise<void> }
+
+/**
+ * Takes snapshots of a session's folder before and after each turn. They are taken beside the work of the agent, which
+ * never waits for them. A snapshot is late if a call that writes began before it was complete.
+ */
+export class TurnSnapshots {
+  readonly #context: SessionContext
+  readonly #pending = new Set<Pending>()
+  #isToldOff = false
+
+  constructor(context: SessionContext) {
+    this.#context = context
+  }
+
+  /** True while a snapshot is being taken. */
+  get busy(): boolean {
+    return this.#pending.size > 0
+  }
+
+  recorded(events: readonly SessionEvent[]): void {
+    const { services, stopping } = this.#context
+    if (!services.sessionFolder || services.awaits !== undefined || stopping.aborted) return
+    // A turn that starts and ends at once took place elsewhere.
+    const ended = new Set(events.flatMap(({ type, turnId }) => (type === 'turn.ended' ? [turnId] : [])))
+    const started = new Set(events.flatMap(({ type, turnId }) => (type === 'turn.started' ? [turnId] : [])))
+    for (const event of events) {
+      const { type, turnId } = event
+      if (type === 'turn.started' && turnId && !ended.has(turnId)) this.#take('before', turnId)
+      if (type === 'turn.ended' && turnId && !started.has(turnId)) this.#take('after', turnId)
+      if (type === 'tool-call.called' && !readOnlyKinds.has(event.kind)) this.#writes()
+    }
+  }
+
+  /** Resolves when no snapshot is being taken. */
+  async settled(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all([...this.#pending].map(({ done }) => done))
+  }
+
+  #writes(): void {
+    for (const one of this.#pending) one.isLate = true
+  }
+
+  #take(when: SnapshotWhen, turnId: string): void {
+    const { services, log } = this.#context
+    const { id: sessionId, cwd } = log.state
+    const taken = services.sessionFolder?.snapshot(cwd, { sessionId })
+    if (!taken) return
+    const done = taken
+      .then((snapshot) => this.#record(when, turnId, { ...snapshot, isLate: pending.isLate }))
+      .catch((error: unknown) => this.#missed(error))
+      .finally(() => this.#pending.delete(pending))
+    const pending: Pending = { isLate: false, done }
+    this.#pending.add(pending)
+  }
+
+  async #record(
+    when: SnapshotWhen,
+    turnId: string,
+    { tree, head, leftOut, isLate }: FolderSnapshot & { isLate: boolean },
+  ): Promise<void> {
+    await this.#context.persist(() => ({
+      drafts: [
+        {
+          type: 'snapshot.taken',
+          turnId,
+          when,
+          tree,
+          ...(head !== undefined && { head }),
+          ...(isLate && { late: true }),
+          ...(leftOut.length > 0 && { leftOut: [...leftOut] }),
+        },
+      ],
+    }))
+  }
+
+  /** Without a snapshot, changes of the turn are marked. People are told once if none will be taken any more. */
+  async #missed(error: unknown): Promise<void> {
+    const { persist, problem } = this.#context
+    if (!hasCode(error, 'not_supported')) return problem(error, 'take a snapshot of the folder')
+    if (error.details?.off !== true || this.#isToldOff) return
+    this.#isToldOff = true
+    const text = messageOf(error)
+    await persist(() => ({
+      drafts: [{ type: 'agent.noticed', level: 'warning', code: 'snapshots-off', text }],
+    }))
+  }
+}

@@ -17,7 +17,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import { causedBy } from './caused-by.ts'
-import { momentsOf, type ScopedMoments, type ScopeQuery } from './change-scope.ts'
+import type { ScopedMoments, ScopeQuery } from './change-scope.ts'
 import { checked } from './checked.ts'
 import { need } from './decision.ts'
 import { earlierPrompts } from './earlier-prompts.ts'
@@ -146,7 +146,11 @@ export function createHostSessions(
     },
     follow: (sessionId, from, reader) => sessions.follow(sessionId, from, reader),
     followOwned: (sessionId, from, reader) => sessions.followOwned(sessionId, from, reader),
-    changeScope: async (sessionId, query) => momentsOf(services, await sessions.state(sessionId), query),
+    async changeScope(sessionId, query) {
+      // Loaded on first use, because a server does not need it at its start.
+      const { momentsOf } = await import('./change-scope.ts')
+      return momentsOf(services, await sessions.state(sessionId), query)
+    },
     async waiting() {
       const states = await store.waiting()
       return states.flatMap((state) => {

@@ -5,7 +5,7 @@ import { createFolderFiles } from './files.ts'
 import { checkFolder } from './folder.ts'
 import type { FolderContents } from './folder-contents.ts'
 import { foldersLike } from './folders.ts'
-import { createGitIn, type SeenFolder } from './git.ts'
+import type { GitIn, SeenFolder } from './git.ts'
 import { headOf } from './head.ts'
 import type { ShadowedFolders } from './shadowed-folders.ts'
 import type { FolderReader } from './watch-folder.ts'
@@ -42,8 +42,22 @@ export type WorkspaceOptions = {
   readonly folders?: ShadowedFolders
 }
 
+/** The code that runs git is loaded on first use, because a server does not need it at its start. */
+function lazyGitIn(env: WorkspaceOptions['env']): GitIn {
+  let loading: Promise<GitIn> | undefined
+  const loaded = async (folder: SeenFolder) => {
+    loading ??= import('./git.ts').then(({ createGitIn }) => createGitIn(env))
+    return (await loading)(folder)
+  }
+  return (folder) => ({
+    look: async (...given) => (await loaded(folder)).look(...given),
+    change: async (...given) => (await loaded(folder)).change(...given),
+    reach: async (...given) => (await loaded(folder)).reach(...given),
+  })
+}
+
 export function createWorkspace({ env, folders }: WorkspaceOptions): Workspace {
-  const gitIn = createGitIn(env)
+  const gitIn = lazyGitIn(env)
   const files = createFolderFiles(gitIn)
   const watches = createFolderWatches(gitIn)
   let loading: Promise<FolderContents> | undefined

@@ -3,7 +3,6 @@ import { routes } from '@parley/protocol'
 import { outsideLimits } from '../../../access/index.ts'
 import type { Host } from '../../../core/index.ts'
 import type { SessionFolders } from '../../../workspace/folder-contents.ts'
-import { changesInScope, patchInScope } from '../changes-in-scope.ts'
 import { type App, type AppParts, mount, wantsStream } from '../mount.ts'
 
 export function mountWorkspace(app: App, parts: AppParts): void {
@@ -46,15 +45,22 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   })
   mount(app, parts, routes.listChanges, async ({ params, query, context, host }) => {
     const folder = await folderOf(host, params.id)
-    if (!wantsStream(context)) return changesInScope({ host, workspace, sessionId: params.id, folder, query })
+    if (!wantsStream(context))
+      return (await inScope()).changesInScope({ host, workspace, sessionId: params.id, folder, query })
     parts.changeStreams.open(folder, context.env.outgoing)
     return RESPONSE_ALREADY_SENT
   })
   mount(app, parts, routes.getPatch, async ({ params, query, host }) => {
     const folder = await folderOf(host, params.id)
-    return patchInScope({ host, workspace, sessionId: params.id, folder, query }, query.path)
+    return (await inScope()).patchInScope(
+      { host, workspace, sessionId: params.id, folder, query },
+      query.path,
+    )
   })
 }
+
+/** Loaded on first use, because a server does not need it at its start. */
+const inScope = () => import('../changes-in-scope.ts')
 
 /** The maximum number of folders that are compared with the limits of a caller. */
 const manyFolders = 2_000

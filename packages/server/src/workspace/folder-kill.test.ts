@@ -1,0 +1,61 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { processesIn } from '../testing/child-processes.ts'
+import { folderForTest } from '../testing/temporary-folder.ts'
+import { git, write } from './hostile-repository-under-test.ts'
+import { createSessionFolder } from './session-folder.ts'
+
+const kills = Number(process.env.PARLEY_FOLDER_KILLS ?? 8)
+const program = fileURLToPath(new URL('./folder-kill-under-test.ts', import.meta.url))
+const names = Array.from({ length: 60 }, (_, index) => `file${index}.txt`)
+const files = (text: string) =>
+  Object.fromEntries(names.map((name) => [name, `${text} ${name}\n`.repeat(200)]))
+
+it('after a kill at any moment, a snapshot and a restoration succeed, and nothing half-done is left', async () => {
+  const [root, folder] = [folderForTest(), folderForTest()]
+  git(folder, 'init', '-q', '-b', 'main')
+  write(folder, files('one'))
+  git(folder, 'add', '-A')
+  git(folder, 'commit', '-qm', 'one')
+  const shadows = createSessionFolder({ env: process.env, root })
+  const take = async () => (await shadows.snapshot(folder, { sessionId: 'ses_1' })).tree
+  const one = await take()
+  write(folder, files('two'))
+  const two = await take()
+  expect(one).not.toBe(two)
+  for (let kill = 0; kill < kills; kill++) {
+    const args = ['--conditions=source', program, root, folder, one, two]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env: process.env })
+    await once(child.stdout, 'data')
+    // The moment of the kill is random; nothing is expected to have happened by then.
+    await setTimeout(Math.random() * 300)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    // A git that the killed process has started continues for a moment.
+    await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([])
+
+    const [tree, text] = kill % 2 === 0 ? [one, 'one'] : [two, 'two']
+    const restored = await shadows.restore(folder, { sessionId: 'ses_1', tree, paths: names })
+    expect(restored).toMatchObject({ tree, missing: [] })
+    for (const [name, content] of Object.entries(files(text)))
+      expect(readFileSync(join(folder, name), 'utf8')).toBe(content)
+    expect(await take()).toBe(tree)
+  }
+  const [shadow = ''] = readdirSync(root)
+  const left = readdirSync(join(root, shadow), { recursive: true }).map(String)
+  expect(left.filter((path) => /(^|\/)work-|\.lock$/.test(path))).toEqual([])
+  const kept = left.filter((path) => /^refs\/snapshots\/.*\/[0-9a-f]{40}$/.test(path))
+  for (const ref of kept) execFileSync('git', ['rev-list', '--objects', ref], { cwd: join(root, shadow) })
+  expect(kept.length).toBeGreaterThan(1)
+  expect(
+    git(folder, 'status', '--porcelain')
+      .split('\n')
+      .filter((line) => line.startsWith('??')),
+  ).toEqual([])
+  expect(git(folder, 'fsck').trim()).toBe('')
+})

@@ -10,7 +10,7 @@ import type { BackgroundScenario, FileEffect, Saying, Scenarios } from './setup.
 type BackgroundCase = KillableCase<BackgroundScenario>
 
 const first: BackgroundCase = {
-  title: 'a task asks after its turn, and the agent reports in a turn of its own',
+  title: 'a task of an ended turn asks for permission, and the agent reports in a turn of its own',
   killed: 'while the task asks',
   shows: asksAfterItsTurn,
 }

@@ -6,7 +6,8 @@ import type { CapabilityScenarios, Recall, Scenarios } from './setup.ts'
 
 /** A fork before a prompt: its agent knows what was said before that prompt, and nothing else. */
 export const forkBeforeCase: CapabilityCase<'forkBefore'> = {
-  title: 'a fork before a prompt remembers what was said before it, and the original continues unchanged',
+  title:
+    'a fork before a prompt remembers only the conversation before it, and the original continues unchanged',
   shared: true,
   async shows(bench, scenario) {
     const { origin, prompts } = await tell(bench, scenario)

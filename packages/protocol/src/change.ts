@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { LeftOut } from './snapshot.ts'
 import { taggedUnion } from './tagged-union.ts'
+import { BlobHash } from './viewed.ts'
 
 /** One file that differs from the base of the comparison. */
 export const FileChange = z.object({
@@ -13,6 +14,10 @@ export const FileChange = z.object({
   binary: z.boolean(),
   generated: z.boolean().meta({
     description: 'A generated file: a lock file, a bundle, or a file marked as generated in .gitattributes',
+  }),
+  blob: BlobHash.optional().meta({
+    description:
+      'The content of the file after the change, byte for byte, as git names it; zeros if the file was deleted. Absent if it is not known: the file is too large or cannot be read',
   }),
 })
 export type FileChange = z.infer<typeof FileChange>

@@ -3,11 +3,14 @@ import { join } from 'node:path'
 import { type Changes, type FileChange, ParleyError } from '@parley/protocol'
 import { countLines } from './count-lines.ts'
 import type { Look } from './git.ts'
+import { hashFiles } from './hash-files.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
 
 const maxFiles = 2_000
 /** The maximum number of bytes of untracked files that are read to count their lines. */
 const maxCountedBytes = 32 * 1024 * 1024
+/** The maximum number of bytes of changed files that are read to name their contents. */
+const maxHashedBytes = 64 * 1024 * 1024
 const maxPatchBytes = 4 * 1024 * 1024
 /** The empty tree of each object format. A repository without commits is compared with it. */
 const emptyTrees: Readonly<Record<string, string>> = {
@@ -17,8 +20,16 @@ const emptyTrees: Readonly<Record<string, string>> = {
 const generatedNames =
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum|Gemfile\.lock|composer\.lock)$|\.min\.(js|css)$|\.map$|(^|\/)(dist|build|vendor)\//
 
-/** The differences from a commit, by default HEAD. Untracked files are included; all of their lines count as added. */
-export async function changesOf(look: Look, folder: string, base = 'HEAD'): Promise<Changes> {
+/**
+ * The differences from a commit, by default HEAD. Untracked files are included; all of their lines count as added. With
+ * `named`, the contents of the files are named, for which all of them are read.
+ */
+export async function changesOf(
+  look: Look,
+  folder: string,
+  base = 'HEAD',
+  { named = false } = {},
+): Promise<Changes> {
   const commit = await commitOf(look, base)
   const against = commit === '' ? await emptyTree(look) : commit
   const [differing, untracked, branch] = await Promise.all([
@@ -35,11 +46,13 @@ export async function changesOf(look: Look, folder: string, base = 'HEAD'): Prom
       generated: generatedNames.test(path),
     }),
   )
-  const files = inOrder([...filesIn(differing.stdout), ...others])
+  const tracked = filesIn(differing.stdout).map(({ blob: _, ...file }) => file)
+  const files = inOrder([...tracked, ...others])
+  const listed = await counted(folder, files.slice(0, maxFiles))
   return {
     base: commit,
     ...(branch.code === 0 && { branch: branch.stdout.trim() }),
-    files: await counted(folder, files.slice(0, maxFiles)),
+    files: named ? await withBlobs(folder, listed, against.length) : listed,
     cut: files.length > maxFiles,
   }
 }
@@ -57,13 +70,13 @@ export async function treeChanges(at: ShadowFolder, from: string, to: string): P
 const inFolder = true
 
 /** The options for a list of files: their states and the numbers of their lines, for one folder. */
-const listing = ['--raw', '--numstat', '-z', '--find-renames', '--relative'] as const
+const listing = ['--raw', '--no-abbrev', '--numstat', '-z', '--find-renames', '--relative'] as const
 
 const inOrder = (files: readonly FileChange[]) => files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 
-function filesIn(text: string): FileChange[] {
+function filesIn(text: string): (FileChange & { readonly blob: string })[] {
   const { statuses, counts } = readListing(text)
-  return statuses.map(({ path, from, status }): FileChange => {
+  return statuses.map(({ path, from, status, blob }) => {
     const count = counts.get(path)
     return {
       path,
@@ -72,7 +85,26 @@ function filesIn(text: string): FileChange[] {
       ...(count && !count.binary && { added: count.added, removed: count.removed }),
       binary: count?.binary ?? false,
       generated: generatedNames.test(path),
-    }
+      blob,
+    } satisfies FileChange
+  })
+}
+
+/**
+ * Names the contents of the files as they are now. What git reports is not used: it names contents as they would be
+ * committed, which filters may have changed, and does not name those that it has not read yet.
+ */
+async function withBlobs(
+  folder: string,
+  files: readonly FileChange[],
+  length: number,
+): Promise<FileChange[]> {
+  const present = files.filter(({ status }) => status !== 'deleted').map(({ path }) => path)
+  const algorithm = length === 64 ? 'sha256' : 'sha1'
+  const blobs = await hashFiles(folder, present, { algorithm, maxBytes: maxHashedBytes })
+  return files.map((file) => {
+    const blob = file.status === 'deleted' ? '0'.repeat(length) : blobs.get(file.path)
+    return blob === undefined ? file : { ...file, blob }
   })
 }
 
@@ -179,7 +211,7 @@ const statuses: Readonly<Record<string, FileChange['status']>> = {
 }
 
 type Listing = {
-  readonly statuses: { path: string; from?: string; status: FileChange['status'] }[]
+  readonly statuses: { path: string; from?: string; status: FileChange['status']; blob: string }[]
   readonly counts: Map<string, { added: number; removed: number; binary: boolean }>
 }
 
@@ -195,10 +227,11 @@ function readListing(text: string): Listing {
   while (at + 1 < fields.length) {
     const field = next()
     if (field.startsWith(':')) {
-      const letter = field.slice(field.lastIndexOf(' ') + 1).charAt(0)
+      const [, , , blob = '', states = ''] = field.split(' ')
+      const letter = states.charAt(0)
       const status = statuses[letter] ?? 'modified'
       const from = letter === 'R' || letter === 'C' ? next() : undefined
-      found.statuses.push({ path: next(), ...(from !== undefined && { from }), status })
+      found.statuses.push({ path: next(), ...(from !== undefined && { from }), status, blob })
     } else {
       const [added, removed, ...rest] = field.split('\t')
       const path = rest.join('\t')

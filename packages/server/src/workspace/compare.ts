@@ -25,10 +25,10 @@ export async function compare(
   { path: folder }: SeenFolder,
   compared: Comparison,
 ): Promise<Compared> {
-  if (typeof compared === 'string') return changesOf(look, folder, compared)
+  if (typeof compared === 'string') return changesOf(look, folder, compared, { named })
   if (compared.with === 'base') {
     const { branch, commit } = await baseOf(look, compared.branch)
-    return { ...(await changesOf(look, folder, commit)), baseBranch: branch }
+    return { ...(await changesOf(look, folder, commit, { named })), baseBranch: branch }
   }
   const { from, to } = compared
   const shadows = expectFolders(folders)
@@ -38,6 +38,8 @@ export async function compare(
     leftOut,
   }))
 }
+
+const named = true
 
 export async function comparePath(
   { look, folders }: Parts,

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { countLines } from './count-lines.ts'
 import { bestOf, createFolderFiles } from './files.ts'
 import { type GitIn, notARepository } from './git.ts'
+import { hashFiles } from './hash-files.ts'
 import { createWorkspace } from './index.ts'
 
 const workspace = createWorkspace({ env: process.env })
@@ -49,7 +50,8 @@ it('lists the changes of a SHA-256 repository without commits', async () => {
   git(folder, 'init', '-q', '--object-format=sha256')
   git(folder, 'add', '-A')
   const { files } = await workspace.changes(seen(folder), 'HEAD')
-  expect(files).toMatchObject([{ path: 'a.txt', status: 'added', added: 1 }])
+  const blob = git(folder, 'hash-object', 'a.txt').trim()
+  expect(files).toMatchObject([{ path: 'a.txt', status: 'added', added: 1, blob }])
 })
 
 describe('files', () => {
@@ -188,6 +190,31 @@ describe('changes', () => {
     expect(edited.patch).toContain('-two\n+2\n+3')
     expect((await workspace.patch(seen(folder), 'new file.txt', 'HEAD')).patch).toContain('+hello')
     expect(await workspace.patch(seen(folder), 'kept.txt', 'HEAD')).toEqual({ patch: '', cut: false })
+  })
+
+  it('name the content of each file byte for byte, without filters, as it is now', async () => {
+    const folder = repository({ 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitattributes': '*.txt text eol=crlf\n' })
+    const secret = folderWith({ 'secret.txt': 'do not tell\n' })
+    write(folder, { 'a.txt': 'one\r\ntwo\r\n', 'new.txt': 'new\n', 'empty.txt': '' })
+    rmSync(join(folder, 'b.txt'))
+    symlinkSync(join(secret, 'secret.txt'), join(folder, 'link.txt'))
+    const blobs = async () =>
+      new Map(
+        (await workspace.changes(seen(folder), 'HEAD')).files.map(({ path, blob }) => [
+          path,
+          blob ?? 'unknown',
+        ]),
+      )
+    const hash = (path: string) => git(folder, 'hash-object', '--no-filters', path).trim()
+    const now = await blobs()
+    for (const path of ['a.txt', 'new.txt', 'empty.txt']) expect(now.get(path)).toBe(hash(path))
+    expect(now.get('b.txt')).toBe('0'.repeat(40))
+    expect(now.get('link.txt')).not.toBe(git(folder, 'hash-object', join(secret, 'secret.txt')).trim())
+    git(folder, 'add', '-A')
+    expect(await blobs()).toEqual(now)
+    expect(
+      await hashFiles(folder, ['a.txt', 'none.txt', '.git'], { algorithm: 'sha1', maxBytes: 9 }),
+    ).toEqual(new Map())
   })
 
   it('are relative to an earlier commit, or to the empty tree if there is no commit', async () => {

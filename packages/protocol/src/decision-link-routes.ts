@@ -16,7 +16,7 @@ export const decisionLinkRoutes = {
     method: 'POST',
     path: '/api/sessions/:id/decision-links',
     summary: 'Create a link that decides one permission request of the session, once, without signing in',
-    scope: 'decide',
+    scope: ['read', 'decide'],
     limits: 'session',
     params: bySession,
     body: NewDecisionLink,

@@ -75,7 +75,7 @@ it('with --json, every command prints JSON and nothing else to stdout', async ()
     expect(await home.run([...path.split(' '), '--json'])).toMatchObject({ stdout: '', exitCode: 0 })
   }
   await print('run', ['demo', 'help'])
-  for (const path of ['sessions', 'nodes', 'whoami', 'agents', 'token']) await print(path)
+  for (const path of ['sessions', 'nodes', 'whoami', 'agents', 'token', 'projects']) await print(path)
   for (const path of ['devices', 'notify', 'notify list']) await printNothing(path)
   await client.prompt(id, 'show a permission')
   const isAsking = async () =>

@@ -115,6 +115,7 @@ const examples: Readonly<Partial<Record<RouteName, { readonly query?: object; re
   createSnapshot: { body: { name: 'a'.repeat(16) } },
   createRule: { body: { tool: 'x', decision: 'deny', scope: 'always' } },
   markViewed: { body: { files: [{ path: 'x', blob: null }] } },
+  patchProject: { body: { name: 'x' } },
   setEnvironment: { body: { folder: '/nowhere', variables: {} } },
   unsetEnvironment: { query: { folder: '/nowhere' } },
 }

@@ -31,6 +31,7 @@ const notCarried: readonly CapabilityName[] = [
   'hostTools',
   'structuredOutput',
   'retraction',
+  'forkBefore',
 ]
 
 /**

@@ -19,6 +19,7 @@ export const longFiles = [
   'e2e/kill.test.ts',
   'acp/acp.test.ts',
   'e2e/restart.test.ts',
+  'workspace/hostile-repository.test.ts',
 ]
 
 /** The projects in the order in which they start. `unit` is last, because its files take only seconds. */

@@ -7,8 +7,6 @@ import {
   type NewSession,
   ParleyError,
   type Scope,
-  type SearchHit,
-  type SearchPage,
   type SessionSummary,
   scopesOfCommand,
   scopesOfCreation,
@@ -114,12 +112,16 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
   const isVisible = (session: SessionSummary) => permitsSession(limits, session)
   const follow = ofSession(['read'], host.follow)
   return {
-    list: needing(['read'], async (query: Parameters<Host['list']>[0]) =>
-      limits ? listWithin(host, query, isVisible) : host.list(query),
-    ),
-    search: needing(['read'], async (query: SearchQuery) =>
-      limits ? searchWithin(host, query, isVisible) : host.search(query),
-    ),
+    // The limits are part of the query. A cursor that passed over other sessions would show that there are some.
+    list: needing(['read'], async (query: Parameters<Host['list']>[0]) => {
+      const { sessions, ...page } = await host.list({ ...query, ...defined({ within: limits }) })
+      return { ...page, sessions: sessions.filter(isVisible) }
+    }),
+    search: needing(['read'], async (query: SearchQuery) => {
+      const { hits, pending, ...page } = await host.search({ ...query, ...defined({ within: limits }) })
+      const visible = { ...page, hits: hits.filter(({ session }) => isVisible(session)) }
+      return limits ? visible : { ...visible, ...defined({ pending }) }
+    }),
     waiting: needing(['read'], async () =>
       (await host.waiting()).filter(({ session }) => isVisible(session)),
     ),
@@ -264,44 +266,6 @@ function unlimited<Args extends unknown[], Result>(
 export function seesChange({ scopes, limits }: Principal, { session, summary }: SessionChange): boolean {
   if (!scopes.has('read')) return false
   return summary ? permitsSession(limits, summary) : limits?.sessions?.includes(session) !== false
-}
-
-const pagesAtOnce = 20
-
-/** A page of visible sessions. It may be shorter than `limit` although more sessions follow; then it has a cursor. */
-async function listWithin(
-  host: Host,
-  query: Parameters<Host['list']>[0],
-  isVisible: (session: SessionSummary) => boolean,
-): ReturnType<Host['list']> {
-  const sessions: SessionSummary[] = []
-  let { cursor } = query
-  for (let page = 0; page < pagesAtOnce; page++) {
-    const found = await host.list({ ...query, limit: query.limit - sessions.length, ...defined({ cursor }) })
-    sessions.push(...found.sessions.filter(isVisible))
-    cursor = found.cursor
-    if (cursor === undefined || sessions.length >= query.limit) break
-  }
-  return { sessions, ...defined({ cursor }) }
-}
-
-/**
- * A page of hits in visible sessions. It may be shorter than the limit although more hits follow; then it has a cursor.
- */
-async function searchWithin(
-  host: Host,
-  query: SearchQuery,
-  isVisible: (session: SessionSummary) => boolean,
-): Promise<SearchPage> {
-  const hits: SearchHit[] = []
-  let { cursor } = query
-  for (let pages = 1; ; pages++) {
-    const found = await host.search({ ...query, ...defined({ cursor }) })
-    hits.push(...found.hits.filter(({ session }) => isVisible(session)))
-    cursor = found.cursor
-    if (cursor === undefined || hits.length > 0 || pages === pagesAtOnce)
-      return { hits, ...defined({ cursor }) }
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { SearchKind } from '@parley/protocol'
+import type { Limits, SearchKind } from '@parley/protocol'
 
 /**
  * PORT. An index of the words in the events of sessions. It is derived from the logs and can be built again at any
@@ -48,6 +48,8 @@ export type IndexQuery = {
   readonly session?: string
   /** Only sessions whose folder is this folder or a folder below it. */
   readonly folder?: string
+  /** Only sessions that a caller with these limits may use. */
+  readonly within?: Limits
   readonly limit: number
   readonly cursor?: string
 }

@@ -1,4 +1,4 @@
-import type { SearchKind, SearchPage } from '@parley/protocol'
+import type { Limits, SearchKind, SearchPage } from '@parley/protocol'
 
 export type SearchQuery = {
   /** The words to find; the last word may be incomplete. */
@@ -8,6 +8,8 @@ export type SearchQuery = {
   readonly session?: string
   /** Sessions in this folder or below it. */
   readonly folder?: string
+  /** Only sessions that a caller with these limits may use. */
+  readonly within?: Limits
   readonly limit: number
   readonly cursor?: string
 }

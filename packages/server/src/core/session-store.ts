@@ -1,6 +1,7 @@
 import type {
   Actor,
   EnvironmentVariables,
+  Limits,
   OpenBlock,
   PermissionRule,
   ProjectAt,
@@ -198,6 +199,8 @@ export type SessionQuery = {
   readonly status?: SessionStatus
   readonly archived?: boolean
   readonly project?: ProjectAt
+  /** Only sessions that a caller with these limits may use. */
+  readonly within?: Limits
   readonly limit: number
   readonly cursor?: string
 }

@@ -22,12 +22,12 @@ export async function findText(store: Store, index: SearchIndex, query: SearchQu
   const words = queryWords(q)
   if (cursor !== undefined && !/^\d{1,16}$/.test(cursor)) throw badCursor()
   if (words.length === 0) return { hits: [] }
-  const { agent, session, folder } = query
+  const { agent, session, folder, within } = query
   const page = await index.find({
     words,
     isLastPrefix: !/\s$/.test(q),
     limit,
-    ...defined({ kinds, agent, session, folder, cursor }),
+    ...defined({ kinds, agent, session, folder, within, cursor }),
   })
   const sessions = await summariesOf(store, page.hits)
   const hits = await Promise.all(page.hits.map((hit) => hitOf(store, hit, words, sessions.get(hit.session))))

@@ -208,6 +208,22 @@ describe('a principal with limits', () => {
     expect(await all(limited({ agents: ['other'] }))).toEqual([])
   })
 
+  it('learns nothing about words and titles that only other sessions contain', async () => {
+    const { host } = await open()
+    const own = await run(host, 'an own word')
+    for (let n = 0; n < 3; n++) await run(host, 'a hidden word', folderForTest())
+    await found(host, 'hidden')
+    for (const limits of [
+      { sessions: [own] },
+      { folders: [{ folder: '/nowhere' }] },
+      { agents: ['other'] },
+    ]) {
+      const guarded = hostFor(host, limited(limits), 'http')
+      expect(await guarded.search({ q: 'hidden', limit: 1 })).toEqual({ hits: [] })
+      expect(await guarded.list({ q: 'hidden', limit: 1 })).toEqual({ sessions: [] })
+    }
+  })
+
   it('needs the scope read', async () => {
     const { host } = await open()
     const guarded = hostFor(host, { ...limited(undefined), scopes: new Set(['prompt']) }, 'http')

@@ -1,4 +1,4 @@
-import { ParleyError, type SessionState } from '@parley/protocol'
+import { type Limits, ParleyError, type SessionState } from '@parley/protocol'
 import type { StoredProjectSetting } from '../core/session-store.ts'
 
 /** The rules by which sessions are searched, ordered and paged. Every store uses these functions. */
@@ -50,6 +50,20 @@ function parsePlace(text: string): ListPlace | undefined {
 /** The text that `q` is searched in. A search word has no white space, so it cannot match across two fields. */
 export function searchText(state: SessionState): string {
   return `${state.title}\n${state.cwd}\n${state.agent}`.toLowerCase()
+}
+
+/** Whether the limits permit a session of a store without places: a folder at a place contains none of its sessions. */
+export function isWithinLimits(
+  { sessions, agents, folders }: Limits,
+  { id, agent, cwd }: Pick<SessionState, 'id' | 'agent' | 'cwd'>,
+): boolean {
+  const contains = (folder: string) =>
+    cwd === folder || cwd.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
+  return (
+    sessions?.includes(id) !== false &&
+    agents?.includes(agent) !== false &&
+    folders?.some(({ folder, place }) => place === undefined && contains(folder)) !== false
+  )
 }
 
 export function searchWords(q: string | undefined): string[] {

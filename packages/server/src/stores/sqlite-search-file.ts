@@ -2,6 +2,7 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { SearchKind } from '@parley/protocol'
 import type { IndexCursor, IndexHit, IndexPage, IndexQuery, IndexStep } from '../core/search-index.ts'
+import { type Condition, insideCondition, limitConditions } from './sqlite-limits.ts'
 
 /**
  * Changes when the tables or the normalisation of words change. An index of another version is deleted, and built
@@ -200,23 +201,20 @@ function matchOf({ words, isLastPrefix }: IndexQuery): string {
   return terms.join(' AND ')
 }
 
-function filtersOf({ kinds: wanted, agent, session, folder }: IndexQuery) {
-  const filters: [string, (string | number)[]][] = []
+function filtersOf({ kinds: wanted, agent, session, folder, within }: IndexQuery) {
+  const filters: Condition[] = within ? limitConditions(within, 's.') : []
   if (wanted)
-    filters.push([`e.kind IN (${wanted.map(() => '?').join()})`, wanted.map((kind) => kinds.indexOf(kind))])
-  if (agent !== undefined) filters.push(['s.agent = ?', [agent]])
-  if (session !== undefined) filters.push(['s.id = ?', [session]])
-  if (folder !== undefined)
-    filters.push(['(s.folder = ? OR substr(s.folder, 1, length(?)) = ?)', [folder, ...below(folder)]])
+    filters.push([
+      `e.kind IN (${wanted.map(() => '?').join()})`,
+      ...wanted.map((kind) => kinds.indexOf(kind)),
+    ])
+  if (agent !== undefined) filters.push(['s.agent = ?', agent])
+  if (session !== undefined) filters.push(['s.id = ?', session])
+  if (folder !== undefined) filters.push(insideCondition(folder, 's.'))
   return {
     sql: filters.map(([sql]) => ` AND ${sql}`).join(''),
-    values: filters.flatMap(([, values]) => values),
+    values: filters.flatMap(([, ...values]) => values),
   }
-}
-
-function below(folder: string): [string, string] {
-  const start = folder.endsWith('/') ? folder : `${folder}/`
-  return [start, start]
 }
 
 function selectHits(filters: string): string {

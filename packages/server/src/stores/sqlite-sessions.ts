@@ -10,6 +10,7 @@ import {
   writeCursor,
 } from './session-listing.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
+import { limitConditions } from './sqlite-limits.ts'
 
 /** The key of a new session. It is larger than the keys of sessions whose events are still being deleted. */
 const nextKey = `1 + max(
@@ -122,7 +123,7 @@ function columns(state: SessionState) {
   ] as const
 }
 
-function conditions({ q, agent, status, archived, project, cursor }: SessionQuery) {
+function conditions({ q, agent, status, archived, project, within, cursor }: SessionQuery) {
   const terms: string[] = []
   const values: (string | number)[] = []
   const add = (term: string, ...given: (string | number)[]) => {
@@ -145,6 +146,7 @@ function conditions({ q, agent, status, archived, project, cursor }: SessionQuer
   if (status !== undefined) add('status = ?', status)
   if (archived !== undefined) add('archived = ?', Number(archived))
   if (project !== undefined) add('project = ?', project.project)
+  for (const condition of within ? limitConditions(within) : []) add(...condition)
   for (const word of searchWords(q)) add('instr(search, ?) > 0', word)
   return { where: terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : '', values }
 }

@@ -1,4 +1,4 @@
-import type { SearchKind } from '@parley/protocol'
+import { defined, type Limits, type SearchKind } from '@parley/protocol'
 import type { IndexEntry, IndexQuery, SearchIndex } from '../core/search-index.ts'
 import { afterEach, beforeEach, describe, expect, it } from './peers.ts'
 
@@ -153,6 +153,25 @@ function filterCases(get: () => World): void {
     expect(await sorted({ folder: '/work', kinds: ['answer'] })).toEqual(['ses_2:1', 'ses_3:1'])
     expect(await sorted({ folder: '/', kinds: ['answer'] })).toEqual(['ses_2:1', 'ses_3:1'])
     expect(await sorted({ folder: '/wor' })).toEqual([])
+  })
+
+  it('finds what limits permit, and its cursors pass over no other entry', async () => {
+    const { index, put, find } = get()
+    await put('ses_1', [entry(1, 'word'), entry(2, 'word')], { agent: 'claude', folder: '/work/one' })
+    await put('ses_2', [entry(1, 'word')], { folder: '/work/one_more' })
+    const sorted = async (within: Limits) => (await find('word', { within })).sort()
+    const folder = (path: string, place?: string): Limits => ({
+      folders: [{ folder: '/nowhere' }, { folder: path, ...defined({ place }) }],
+    })
+    expect(await sorted({})).toEqual(['ses_1:1', 'ses_1:2', 'ses_2:1'])
+    expect(await sorted({ agents: ['claude', 'other'] })).toEqual(['ses_1:1', 'ses_1:2'])
+    expect(await sorted({ sessions: ['ses_2', 'ses_3'] })).toEqual(['ses_2:1'])
+    expect(await sorted(folder('/work/one'))).toEqual(['ses_1:1', 'ses_1:2'])
+    expect(await sorted(folder('/work', 'elsewhere'))).toEqual([])
+    expect(await sorted({ ...folder('/work'), agents: ['demo'] })).toEqual(['ses_2:1'])
+    const within = { sessions: ['ses_2'] }
+    const page = await index.find({ words: ['word'], isLastPrefix: false, within, limit: 1 })
+    expect(page.cursor).toBeUndefined()
   })
 }
 

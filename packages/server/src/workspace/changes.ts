@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type Changes, type FileChange, ParleyError } from '@parley/protocol'
 import { countLines } from './count-lines.ts'
 import type { Look } from './git.ts'
 import { hashFiles } from './hash-files.ts'
+import { isInside } from './inside.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
 
 const maxFiles = 2_000
@@ -168,10 +169,11 @@ function missingTree(reason: string): ParleyError {
 }
 
 /**
- * Whether git lists the file as untracked. Only such files are read, so files outside the folder and files that git
- * ignores are never read.
+ * Whether git lists the file as untracked, and it is inside the folder. Only such files are read: git would also list
+ * untracked files of the repository that are outside the folder.
  */
 async function isUntracked(look: Look, folder: string, path: string): Promise<boolean> {
+  if (!isInside(folder, resolve(folder, path))) return false
   const listed = await look(['ls-files', '-z', '--others', '--exclude-standard', '--', path])
   return (
     pathsIn(listed.stdout).includes(path) &&

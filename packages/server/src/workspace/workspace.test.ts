@@ -279,6 +279,25 @@ describe('changes', () => {
     await expect(workspace.changes(seen(folder), base)).rejects.toMatchObject({ code: 'validation_error' })
   })
 
+  it('contain no file of the repository that is outside the folder, although git lists it', async () => {
+    const folder = repository({ 'sub/a.txt': 'a\n', 'top.txt': 'do not tell\n' })
+    write(folder, {
+      'sub/a.txt': 'b\n',
+      'top.txt': 'do not tell anybody\n',
+      'untracked.txt': 'do not tell\n',
+    })
+    const sub = seen(join(folder, 'sub'))
+    expect((await workspace.changes(sub, 'HEAD')).files.map(({ path }) => path)).toEqual(['a.txt'])
+    expect((await workspace.patch(sub, 'a.txt', 'HEAD')).patch).toContain('+b')
+    for (const path of [
+      '../untracked.txt',
+      '../top.txt',
+      'x/../../untracked.txt',
+      join(folder, 'untracked.txt'),
+    ])
+      expect(await workspace.patch(sub, path, 'HEAD')).toEqual({ patch: '', cut: false })
+  })
+
   it('contain nothing from outside the folder, through links or otherwise', async () => {
     const secret = folderWith({ 'secret.txt': 'do not tell\n' })
     const folder = repository({ 'a.txt': 'a\n' })

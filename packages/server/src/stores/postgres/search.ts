@@ -2,6 +2,7 @@ import type { SearchKind } from '@parley/protocol'
 import type { IndexHit, IndexPage, IndexQuery, SearchIndex } from '../../core/search-index.ts'
 import { isWord } from '../sqlite-search-file.ts'
 import type { PostgresDatabase } from './database.ts'
+import { insideCondition, limitConditions } from './limits.ts'
 import { original, safeText } from './session-columns.ts'
 
 const kinds: readonly SearchKind[] = ['prompt', 'answer', 'call', 'output']
@@ -108,13 +109,17 @@ function queryText({ words, isLastPrefix }: IndexQuery): string {
     .join(' & ')
 }
 
-function conditionsOf({ kinds: wanted, agent, session, folder }: IndexQuery) {
+const columns = {
+  ...{ id: 's.session', agent: 's.agent', folder: 's.folder' },
+  place: '(SELECT o.place FROM sessions o WHERE o.id = s.session)',
+}
+
+function conditionsOf({ kinds: wanted, agent, session, folder, within }: IndexQuery) {
   const values: (string | readonly number[])[] = []
   const conditions: string[] = []
-  const add = (value: string | readonly number[], condition: (parameter: string) => string) => {
-    values.push(value)
-    conditions.push(` AND ${condition(`$${values.length + 3}`)}`)
-  }
+  const parameter = (value: string | readonly number[]) => `$${values.push(value) + 3}`
+  const add = (value: string | readonly number[], condition: (parameter: string) => string) =>
+    conditions.push(condition(parameter(value)))
   if (wanted)
     add(
       wanted.map((kind) => kinds.indexOf(kind)),
@@ -122,10 +127,7 @@ function conditionsOf({ kinds: wanted, agent, session, folder }: IndexQuery) {
     )
   if (agent !== undefined) add(safeText(agent), (parameter) => `s.agent = ${parameter}`)
   if (session !== undefined) add(safeText(session), (parameter) => `s.session = ${parameter}`)
-  if (folder !== undefined)
-    add(
-      safeText(folder),
-      (parameter) => `(s.folder = ${parameter} OR starts_with(s.folder, rtrim(${parameter}, '/') || '/'))`,
-    )
-  return { sql: conditions.join(''), values }
+  if (folder !== undefined) add(safeText(folder), (parameter) => insideCondition('s.folder', parameter))
+  if (within) conditions.push(...limitConditions(within, columns, parameter))
+  return { sql: conditions.map((one) => ` AND ${one}`).join(''), values }
 }

@@ -2,6 +2,7 @@ import { type SessionSummary, summarise } from '@parley/protocol'
 import type { SessionQuery, SessionStore } from '../../core/session-store.ts'
 import { readCursor, searchWords, writeCursor } from '../session-listing.ts'
 import type { PostgresDatabase } from './database.ts'
+import { limitConditions } from './limits.ts'
 import { isAwaited, parseState, safeText, searchable } from './session-columns.ts'
 
 type ListMethods = Pick<SessionStore, 'list' | 'sessionsOf' | 'unsettled' | 'waiting'>
@@ -55,8 +56,10 @@ function summaryOf({ place, isAwaited, ...row }: ListedRow): SessionSummary {
   return { ...summarise(parseState(row)), ...where }
 }
 
+const columns = { id: 'id', agent: 'agent', folder: 'folder', place: 'place' }
+
 /** The SQL condition of a list query. Its parameters begin with number 2. */
-function conditions({ q, agent, status, archived, project, cursor }: SessionQuery) {
+function conditions({ q, agent, status, archived, project, within, cursor }: SessionQuery) {
   const terms: string[] = []
   const values: (string | number | boolean)[] = []
   const add = (value: string | number | boolean) => `$${values.push(value) + 1}`
@@ -72,6 +75,7 @@ function conditions({ q, agent, status, archived, project, cursor }: SessionQuer
     terms.push(`project = ${add(safeText(project.project))}`)
     terms.push(project.place === undefined ? 'place IS NULL' : `place = ${add(project.place)}`)
   }
+  if (within) terms.push(...limitConditions(within, columns, add))
   for (const word of searchWords(q)) terms.push(`strpos(search, ${add(searchable(word))}) > 0`)
   return { where: terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : '', values }
 }

@@ -1,3 +1,4 @@
+import { defined } from '@parley/protocol'
 import type { SessionQuery, SessionStore } from '../../core/session-store.ts'
 import { expect, it } from '../peers.ts'
 import { requestOf, stateOf } from '../store-samples.ts'
@@ -9,6 +10,7 @@ export function listCases(tested: TestedStore): void {
   const listed = (query: Omit<SessionQuery, 'limit'>) => listedBy(tested, query)
 
   filterCases(tested)
+  limitCases(tested)
   pageCases(tested)
 
   it('has pinned sessions first, then the most recently changed ones; ties are sorted by id', async () => {
@@ -96,6 +98,32 @@ function filterCases(tested: TestedStore): void {
     await tested.store.delete('newer')
     const later = await tested.store.sessionsOf('x', [...ids, 'copy of three'])
     expect(Object.fromEntries(later)).toEqual({ one: 'older', 'copy of three': 'fork' })
+  })
+}
+
+function limitCases(tested: TestedStore): void {
+  const { create } = tested
+  const listed = (query: Omit<SessionQuery, 'limit'>) => listedBy(tested, query)
+
+  it('lists what limits permit, and its cursors pass over no other session', async () => {
+    await create('a', { cwd: '/work', agent: 'x', updatedAt: 9 })
+    await create('b', { cwd: '/work/in%side', agent: 'y', updatedAt: 8 })
+    await create('c', { cwd: '/workshop', agent: 'x', updatedAt: 7 })
+    const folder = (path: string, place?: string) => ({ folders: [{ folder: path, ...defined({ place }) }] })
+    expect(await listed({ within: {} })).toEqual(['a', 'b', 'c'])
+    expect(await listed({ within: folder('/work') })).toEqual(['a', 'b'])
+    expect(await listed({ within: folder('/work/in%side') })).toEqual(['b'])
+    expect(await listed({ within: folder('/') })).toEqual(['a', 'b', 'c'])
+    expect(await listed({ within: folder('/work', 'elsewhere') })).toEqual([])
+    expect(await listed({ within: { agents: ['x', 'z'] } })).toEqual(['a', 'c'])
+    expect(await listed({ within: { sessions: ['b', 'd'] } })).toEqual(['b'])
+    expect(await listed({ within: { sessions: ['a', 'b'], agents: ['x'], ...folder('/work') } })).toEqual([
+      'a',
+    ])
+    for (const within of [folder('/workshop'), { sessions: ['d'] }]) {
+      const { cursor } = await tested.store.list({ within, q: 'work', limit: 1 })
+      expect(cursor).toBeUndefined()
+    }
   })
 }
 

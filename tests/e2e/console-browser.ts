@@ -132,7 +132,7 @@ export class ConsoleServer {
   }
 }
 
-function git(folder: string, ...args: string[]): void {
+export function git(folder: string, ...args: string[]): void {
   execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { cwd: folder })
 }
 

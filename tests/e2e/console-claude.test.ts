@@ -106,10 +106,15 @@ describe('the first five minutes with Claude Code', () => {
     await page.getByTestId('working').waitFor({ state: 'detached' })
     expect(readFileSync(path, 'utf8')).toContain("'Good morning'")
 
-    await page.getByRole('button', { name: 'Changes' }).click()
+    // On a wide screen the changes open by themselves.
     const changes = panel(page, 'Changes')
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
     await changes.getByText('1 file on main').waitFor()
+    await changes.getByRole('button', { name: 'Close panel' }).click()
+    await page.reload()
+    await says(page, 'politely')
+    await eventually(() => page.getByRole('button', { name: /^Changes/ }).textContent()).toBe('Changes1')
+    expect(await changes.count()).toBe(0)
     expect(consoleErrors).toEqual([])
     await context.close()
   })

@@ -561,7 +561,7 @@ describe('the meter', () => {
     })
     const meter = page.getByTestId('meter')
     await eventually(() => meter.textContent()).toMatch(/24%.*\$0\.12/)
-    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: /^Changes/ }).click()
     await panel(page, 'Changes').waitFor()
     /** True if every part of the meter is visible where a pointer can hit it. */
     const isWhole = () =>

@@ -220,7 +220,7 @@ describe('the focus', () => {
   it('returns to where a panel, a menu or a title was opened', async () => {
     const { page } = await openSessionTab(await session('say it'))
     await shows(page, 'That was it.')
-    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: /^Changes/ }).click()
     await panel(page, 'Changes').getByRole('button', { name: 'Close panel' }).click()
     await eventually(() => focused(page)).toBe('Changes')
     const more = page.getByRole('button', { name: 'Session menu' })
@@ -317,7 +317,7 @@ describe('Escape', () => {
     await shows(page, 'I am at it.')
     const working = page.getByTestId('working')
     await working.waitFor()
-    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: /^Changes/ }).click()
     await panel(page, 'Changes').getByRole('button', { name: 'Close panel' }).press('Escape')
     await conversation(page).getByText('I am at it.').click()
     await page.keyboard.press('Control+f')

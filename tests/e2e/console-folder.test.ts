@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { commit, seriousFindings } from './console-browser.ts'
+import { commit, git, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { boxOf, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 
@@ -113,24 +113,39 @@ describe('the folder', () => {
     await context.close()
   })
 
-  it('is compared with its last commit, or with its start commit', async () => {
-    const folder = server.repository('committed')
+  it('is compared with a commit, with its state before the session or a turn, or with the base branch', async () => {
+    const folder = server.repository(`committed-${Date.now()}`)
+    git(folder, 'checkout', '-q', '-b', 'topic')
     const { page, context, consoleErrors } = await openTab({
       load: false,
       viewport: { width: 1440, height: 900 },
     })
-    const session = await server.call<{ id: string }>('/api/sessions', { agent: 'demo', cwd: folder })
+    const session = await server.call<{ id: string }>('/api/sessions', {
+      agent: 'demo',
+      cwd: folder,
+      prompt: 'help',
+    })
+    await openSession(page, server, session.id)
+    await page.getByTestId('working').waitFor({ state: 'detached' })
     writeFileSync(join(folder, 'src/greet.ts'), "export const greet = () => 'Good morning'\n")
     commit(folder, 'politer')
     writeFileSync(join(folder, 'src/part.ts'), "export const part = () => 'Goodbye'\n")
-    await openSession(page, server, session.id)
-    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: /^Changes/ }).click()
     const changes = panel(page, 'Changes')
     await changes.getByRole('row', { name: /Goodbye/ }).waitFor()
+    await changes.getByText(/^Everything that is not committed since [0-9a-f]{8} on topic/).waitFor()
     expect(await changes.getByText('src/greet.ts').count()).toBe(0)
-    await changes.getByLabel('Changes since').selectOption('start')
+    const scope = (name: string) => changes.getByRole('radio', { name })
+    await scope('Uncommitted').press('ArrowRight')
+    await changes.getByText(/^Everything since topic left main/).waitFor()
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
-    await changes.getByText('2 files on main').waitFor()
+    await changes.getByText('2 files on topic').waitFor()
+    await scope('Turn').check()
+    await changes.getByText('No changes in this turn').waitFor()
+    await scope('Session').check()
+    await changes.getByText(/^Everything that changed since the session began/).waitFor()
+    await changes.getByRole('row', { name: /Good morning/ }).waitFor()
+    await changes.getByText('2 files', { exact: true }).waitFor()
     const listed = changes.getByRole('button', { name: 'A src/part.ts +1' })
     // A letter that is typed in the panel is not a shortcut of the page.
     await listed.press('n')
@@ -166,7 +181,7 @@ describe('the folder', () => {
     await eventually(() => prompt(page).inputValue()).toBe('look at @src/greet.ts ')
     await prompt(page).fill('')
 
-    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: /^Changes/ }).click()
     const changes = page.getByRole('complementary', { name: 'Changes' })
     const line = changes.getByRole('row', { name: /name: string/ })
     await line.hover()

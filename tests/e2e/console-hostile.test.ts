@@ -225,7 +225,7 @@ describe('the page stays usable with unbounded content', () => {
     git('commit', '-q', '-m', 'start')
     writeFileSync(join(repository, 'big.txt'), lines(25_000, `new${turned}`).join('\n'))
     const { page, context, consoleErrors } = await openSessionTab(await session('nothing', repository))
-    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: /^Changes/ }).click()
     const file = panel(page, 'Changes').getByRole('button', { name: /big.txt/ })
     await file.waitFor()
     expect(await file.getAttribute('aria-expanded')).toBe('false')

@@ -15,7 +15,7 @@ describe('parts of the page', () => {
     await openSession(page, { url }, await server.session('think'))
     await shows(page, /second way is better/)
     await goOffline({ proxy, page, context })
-    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: /^Changes/ }).click()
     await panel(page, 'Changes')
       .getByText(/does not answer/)
       .waitFor()
@@ -75,7 +75,7 @@ describe('parts of the page', () => {
     const notice = page.getByText('This part could not be loaded')
     const again = page.getByRole('button', { name: 'Try again' })
 
-    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: /^Changes/ }).click()
     await panel(page, 'Changes').getByText('This part could not be loaded').waitFor()
     await shows(page, /second way is better/)
     expect(await seriousFindings(page)).toEqual([])
@@ -83,7 +83,7 @@ describe('parts of the page', () => {
     await notice.waitFor()
     await page.unroute(missing)
     await again.click()
-    await panel(page, 'Changes').getByText('not a git repository').waitFor()
+    await panel(page, 'Changes').getByText('No changes since the session began').waitFor()
     await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
 
     await page.keyboard.press('Control+k')

@@ -100,7 +100,7 @@ describe('on a phone', () => {
     await conversation(page).getByRole('button', { name: 'Copy path' }).waitFor()
     await fits(page)
 
-    await page.getByRole('button', { name: 'Changes', exact: true }).tap()
+    await page.getByRole('button', { name: /^Changes/ }).tap()
     await panel(page, 'Changes')
       .getByRole('row', { name: /Good morning/ })
       .waitFor()

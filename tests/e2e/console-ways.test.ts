@@ -159,7 +159,7 @@ describe('navigation', () => {
 
   it('leads to open requests on a phone, even if a panel was left open in another session', async () => {
     const { page, context } = await openSessionTab(await server.session('help'), phone)
-    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: /^Changes/ }).click()
     await panel(page, 'Changes').waitFor()
     await openSession(page, server, await server.session('show a permission'))
     await allowOnce(page).click()

@@ -78,7 +78,7 @@ async function takeAll(browser: Browser, sessions: Sessions, theme: 'light' | 'd
   await show(page, `/sessions/${sessions.edit}`)
   await take(page, `session-${theme}`)
   await page.goto(`${server.url}/sessions/${sessions.changes}`)
-  await page.getByRole('button', { name: 'Changes', exact: true }).click()
+  await page.getByRole('button', { name: /^Changes/ }).click()
   await page
     .getByRole('row', { name: /thirsty/ })
     .first()

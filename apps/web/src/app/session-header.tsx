@@ -1,5 +1,5 @@
 import { runningInBackground } from '@parley/protocol'
-import { Ellipsis, FileDiff, ListChecks, Search, SquareTerminal } from 'lucide-react'
+import { Ellipsis, ListChecks, Search, SquareTerminal } from 'lucide-react'
 import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { lacksFocus, useFocusBack } from '../base/focus.ts'
@@ -16,6 +16,7 @@ import { type HandOffPoint, registerSessionActions } from '../session-data/sessi
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useAllSessions, useCachedSessions } from '../session-data/session-list.ts'
 import { RenameField } from '../sessions/session-row.tsx'
+import { ChangesButton } from './changes-button.tsx'
 
 const SessionNodeFact = lazy(() => import('./session-node.tsx'))
 const handOffPart = lazyPart(() => import('../hand-off/hand-off-dialog.tsx'))
@@ -58,7 +59,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
         <Search size={16} />
       </IconButton>
       <PanelButton panel="plan" label="Plan" shown={planned} icon={<ListChecks size={16} />} />
-      <PanelButton panel="changes" label="Changes" shown icon={<FileDiff size={16} />} />
+      <ChangesButton />
       <PanelButton panel="terminal" label="Terminals" shown={terminal} icon={<SquareTerminal size={16} />} />
       <Menu
         label="Session menu"

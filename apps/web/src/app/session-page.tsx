@@ -21,6 +21,7 @@ import { markSeen } from '../session-data/seen.ts'
 import { SessionProvider, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
 import { Timeline } from '../timeline/timeline.tsx'
+import { useOpenWithFirstChange } from './open-with-first-change.ts'
 import { SessionHeader } from './session-header.tsx'
 import { SidePanel } from './side-panel.tsx'
 
@@ -52,6 +53,7 @@ function Session() {
   useStopKey(finding, setFinding)
   useMarkSeen()
   useAnnounceTurnEnd()
+  useOpenWithFirstChange()
   if (status === 'failed' && error) {
     const gone = error.code === 'not_found'
     return (

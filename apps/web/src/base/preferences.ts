@@ -1,3 +1,4 @@
+import type { ChangeScope } from '@parley/protocol'
 import { claimFocus } from './focus.ts'
 import { createPersistedStore } from './persisted-store.ts'
 
@@ -15,8 +16,10 @@ export type Preferences = {
   readonly splitChanges: boolean
   /** Whether the file list is shown above the changes. */
   readonly listFiles: boolean
-  /** The base that changes are compared with: the last commit, or the session's start commit. */
-  readonly changesSince: 'commit' | 'start'
+  /** Whether the changes panel opens by itself with the first change of a session. */
+  readonly openChanges: boolean
+  /** What the changes panel compares; until a person chooses, this depends on the folder. */
+  readonly changesScope?: ChangeScope
   /** Widths in pixels of the panels that the person has resized. */
   readonly panelWidths: { readonly [panel: string]: number | undefined }
 }
@@ -28,7 +31,7 @@ export const preferences = createPersistedStore<Preferences>('preferences', {
   sidePanel: 'none',
   splitChanges: false,
   listFiles: true,
-  changesSince: 'commit',
+  openChanges: true,
   panelWidths: {},
 })
 

@@ -9,17 +9,10 @@ import { useStore } from '../base/store.ts'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { type DiffLines, diffLines } from '../parts/diff/lines.logic.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
-import { jump } from '../session-data/shown-changes.ts'
+import { type Comparison, jump, queryOf } from '../session-data/shown-changes.ts'
+import { statusLetters } from './file-list.tsx'
 import { PatchView } from './patch-view.tsx'
 
-export const statusLetters = {
-  added: 'A',
-  modified: 'M',
-  deleted: 'D',
-  renamed: 'R',
-  untracked: 'A',
-  conflicted: '!',
-}
 const maxLinesOpen = 500
 
 /** Whether a file is expanded at first. Generated, binary, deleted and large files are not. */
@@ -35,9 +28,9 @@ function estimatedHeight({ binary, added = 8, removed = 0 }: FileChange): number
   return binary ? 0 : Math.min(400, (added + removed) * 19 + 20)
 }
 
-type Props = { file: FileChange; base: string; split: boolean; stamp: number }
+type Props = { file: FileChange; comparison: Comparison; split: boolean; stamp: number }
 
-export const FileChanges = memo(function FileChanges({ file, base, split, stamp }: Props) {
+export const FileChanges = memo(function FileChanges({ file, comparison, split, stamp }: Props) {
   const [chosen, setChosen] = useState<boolean>()
   const open = chosen ?? opensAtFirst(file)
   const place = useRef<HTMLElement>(null)
@@ -78,13 +71,13 @@ export const FileChanges = memo(function FileChanges({ file, base, split, stamp 
           <DiffCount added={file.added ?? 0} removed={file.removed ?? 0} />
         </button>
       </h3>
-      {open && !file.binary && <Patch file={file} base={base} split={split} stamp={stamp} />}
+      {open && !file.binary && <Patch file={file} comparison={comparison} split={split} stamp={stamp} />}
     </section>
   )
 })
 
 /** The patch of a file. It is fetched when it comes near the viewport, and again after each new list of changes. */
-function Patch({ file, base, split, stamp }: Props) {
+function Patch({ file, comparison, split, stamp }: Props) {
   const id = useSessionId()
   const place = useRef<HTMLDivElement>(null)
   const [near, setNear] = useState(false)
@@ -101,7 +94,7 @@ function Patch({ file, base, split, stamp }: Props) {
     if (!near) return
     return abortable((signal) =>
       client
-        .call('getPatch', { params: { id }, query: { path: file.path, base }, signal })
+        .call('getPatch', { params: { id }, query: { path: file.path, ...queryOf(comparison) }, signal })
         .then(({ patch: text, cut }) => {
           const lines = diffLines({ path: file.path, patch: text })
           // Several patches may arrive at once during scrolling: render them when there is time.
@@ -113,7 +106,7 @@ function Patch({ file, base, split, stamp }: Props) {
         })
         .catch((thrown: Error) => signal.aborted || setPatch({ error: errorText(thrown) })),
     )
-  }, [near, id, file.path, base, stamp])
+  }, [near, id, file.path, comparison, stamp])
   if (!patch) {
     return <div ref={place} style={{ height: estimatedHeight(file) }} />
   }

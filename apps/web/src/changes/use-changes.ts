@@ -3,10 +3,19 @@ import { startTransition, useEffect, useRef, useState } from 'react'
 import { client, useConnection } from '../base/client.ts'
 import { usePageVisible, useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
-import { useSessionId, useSnapshot } from '../session-data/session-context.tsx'
+import { setChangesCount } from '../session-data/changes-count.ts'
+import { useLastEnded } from '../session-data/last-ended.ts'
+import { useSessionId } from '../session-data/session-context.tsx'
+import { type Comparison, queryOf, useComparison } from '../session-data/shown-changes.ts'
 import { type Stamps, stampsAfter } from './stamps.logic.ts'
 
-type Seen = { readonly changes?: Changes; readonly stamps: Stamps; readonly error?: string }
+type Seen = {
+  readonly changes?: Changes
+  /** What was compared for `changes`. */
+  readonly comparison: Comparison
+  readonly stamps: Stamps
+  readonly error?: string
+}
 
 /** The polling interval if the folder cannot be watched. */
 const pollMs = 5000
@@ -15,28 +24,30 @@ const pollMs = 5000
  * The changes in the session's folder. They are read when the panel opens, when files change, when a step ends, when
  * the server is reachable again and when the page becomes visible again. A hidden page watches nothing.
  */
-export function useChanges(base: string) {
+export function useChanges() {
   const id = useSessionId()
-  const [seen, setSeen] = useState<Seen>({ stamps: new Map() })
+  const { scope, turnId } = useComparison()
+  const [seen, setSeen] = useState<Seen>(() => ({ comparison: { scope }, stamps: new Map() }))
   const refresh = useRef<(paths?: readonly string[]) => void>(() => {})
   const online = useConnection().state === 'open'
   const visible = usePageVisible()
   useEffect(() => {
     const controller = new AbortController()
+    const comparison: Comparison = { scope, ...(turnId !== undefined && { turnId }) }
     refresh.current = oneAtATime((paths) =>
-      fetchChanges({ id, base, paths, signal: controller.signal }, setSeen),
+      fetchChanges({ id, comparison, paths, signal: controller.signal }, setSeen),
     )
     refresh.current()
     return () => {
       controller.abort()
       refresh.current = () => {}
     }
-  }, [id, base])
+  }, [id, scope, turnId])
   useEffect(() => {
     if (online && visible) return watch(id, (paths) => refresh.current(paths))
     return undefined
   }, [id, online, visible])
-  const ended = useSnapshot((snapshot) => endedSteps(snapshot.view.timeline))
+  const ended = useLastEnded()
   const first = useRef(true)
   // biome-ignore lint/correctness/useExhaustiveDependencies: each step that ended may have changed something
   useEffect(() => {
@@ -51,26 +62,42 @@ export function useChanges(base: string) {
   return { ...seen, refresh: () => refresh.current() }
 }
 
-type Query = { id: string; base: string; paths: readonly string[] | undefined; signal: AbortSignal }
+type Query = {
+  id: string
+  comparison: Comparison
+  paths: readonly string[] | undefined
+  signal: AbortSignal
+}
 
 async function fetchChanges(
-  { id, base, paths, signal }: Query,
+  { id, comparison, paths, signal }: Query,
   set: (change: (before: Seen) => Seen) => void,
 ): Promise<void> {
   try {
-    const changes = await client.call('listChanges', { params: { id }, query: { base }, signal })
+    const changes = await client.call('listChanges', { params: { id }, query: queryOf(comparison), signal })
+    setChangesCount({ sessionId: id, count: changes.files.length, cut: changes.cut })
     // There may be hundreds of files: render them when there is time.
     startTransition(() =>
-      set(({ changes: before, stamps }) => {
+      set(({ changes: before, comparison: last, stamps }) => {
         const update = { before: before?.files ?? [], after: changes.files, paths }
-        return { changes, stamps: stampsAfter(stamps, update) }
+        const shown = sameComparison(last, comparison) ? last : comparison
+        return { changes, comparison: shown, stamps: stampsAfter(stamps, update) }
       }),
     )
   } catch (thrown) {
-    // Keep the changes that are shown: the person may be writing a comment on them.
-    if (!signal.aborted) set((before) => ({ ...before, error: errorText(thrown) }))
+    if (signal.aborted) return
+    const error = errorText(thrown)
+    set((before) => {
+      // Keep the changes that are shown, because the person may be writing a remark on them, but not those of another scope.
+      return sameComparison(before.comparison, comparison)
+        ? { ...before, error }
+        : { comparison, stamps: new Map(), error }
+    })
   }
 }
+
+const sameComparison = (one: Comparison, other: Comparison) =>
+  one.scope === other.scope && one.turnId === other.turnId
 
 /** Runs one call of `work` at a time. Calls during a run are combined into one call after that run. */
 function oneAtATime(work: (paths?: readonly string[]) => Promise<void>): (paths?: readonly string[]) => void {
@@ -108,14 +135,4 @@ function watch(id: string, refresh: (paths?: readonly string[]) => void): () => 
     clearInterval(timer)
     stop()
   }
-}
-
-/** The `seq` of the last block whose end may mean that files have changed: a turn end or an ended tool call. */
-function endedSteps(timeline: readonly { type: string; seq: number; status?: string }[]): number {
-  for (let at = timeline.length - 1; at >= 0; at--) {
-    const block = timeline[at]!
-    if (block.type === 'turn-end' || (block.type === 'tool-call' && block.status !== 'running'))
-      return block.seq
-  }
-  return 0
 }

@@ -7,6 +7,7 @@ import { errorText } from '../base/error-text.logic.ts'
 import { useSelf } from '../base/self.ts'
 import { asJson } from '../call/call-text.logic.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
+import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { type CheckResult, checkText } from './check-text.logic.ts'
 
@@ -45,9 +46,11 @@ export default function EventsPanel() {
                   label="Copy event"
                   className="absolute! top-1 right-1"
                 />
-                <pre className="max-h-96 overflow-auto px-4 py-2 whitespace-pre-wrap [overflow-wrap:anywhere]">
-                  {asJson(event).slice(0, 50_000)}
-                </pre>
+                <ScrollRegion label={`Event ${event.seq}`} className="max-h-96 overflow-auto px-4 py-2">
+                  <pre className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+                    {asJson(event).slice(0, 50_000)}
+                  </pre>
+                </ScrollRegion>
               </div>
             </details>
           </li>

@@ -40,6 +40,12 @@ export function AppearanceSection() {
           label="Expand every step"
           note="When off, steps and thoughts are collapsed to one line. Failed steps are always expanded."
         />
+        <Switch
+          name="openChanges"
+          state={state}
+          label="Open changes by themselves"
+          note="On a wide screen, the first change of a session opens its changes beside the conversation."
+        />
       </div>
     </Section>
   )

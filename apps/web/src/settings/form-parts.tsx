@@ -71,7 +71,12 @@ export function Check({ label, checked, onChange }: CheckProps) {
   )
 }
 
-type Props = { name: 'expandAll' | 'notifications'; state: Preferences; label: string; note: string }
+type Props = {
+  name: 'expandAll' | 'notifications' | 'openChanges'
+  state: Preferences
+  label: string
+  note: string
+}
 
 /** A switch for a preference, with a note on its effect. */
 export function Switch({ name, state, label, note }: Props) {

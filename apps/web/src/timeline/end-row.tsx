@@ -5,7 +5,7 @@ import { useNow } from '../base/clock.ts'
 import { amount, dollars, plural, relativePath, timeOf, turnTime } from '../base/format.logic.ts'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
-import { showChanges } from '../session-data/shown-changes.ts'
+import { openChanges } from '../session-data/shown-changes.ts'
 
 const endNotes = lazyPart(() => import('./end-notes.tsx'))
 
@@ -36,14 +36,18 @@ export const EndRow = memo(function EndRow({ block, files, waited, folder }: Pro
           </span>
         )}
         {facts.join(' · ')}
-        {files.length > 0 && <ChangedFiles files={files} folder={folder} />}
+        {files.length > 0 && <ChangedFiles files={files} turnId={block.turnId} folder={folder} />}
       </p>
     </div>
   )
 })
 
 /** A button that shows the changed files in the changes panel. */
-function ChangedFiles({ files, folder }: { files: readonly string[]; folder: string }) {
+function ChangedFiles({
+  files,
+  turnId,
+  folder,
+}: Pick<Props, 'files' | 'folder'> & { turnId: string | undefined }) {
   const sessionId = useSessionId()
   const paths = files.map((file) => relativePath(file, folder))
   return (
@@ -51,7 +55,7 @@ function ChangedFiles({ files, folder }: { files: readonly string[]; folder: str
       type="button"
       className="min-w-0 truncate rounded text-left hover:text-ink hover:underline pointer-coarse:min-h-11"
       title={`Show the changes:\n${files.join('\n')}`}
-      onClick={() => showChanges(sessionId, paths)}
+      onClick={() => openChanges(sessionId, { scope: 'turn', ...(turnId && { turnId }), paths })}
     >
       {plural(files.length, 'file')} changed: {paths.slice(0, 3).join(', ')}
       {files.length > 3 && '…'}

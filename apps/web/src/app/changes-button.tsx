@@ -1,0 +1,32 @@
+import { FileDiff } from 'lucide-react'
+import { plural } from '../base/format.logic.ts'
+import { preferences, setPreferences } from '../base/preferences.ts'
+import { useStore } from '../base/store.ts'
+import { useChangesCount } from '../session-data/changes-count.ts'
+
+/** Opens and closes the changes panel. Shows the number of changed files. */
+export function ChangesButton() {
+  const open = useStore(preferences, (state) => state.sidePanel === 'changes')
+  const { count = 0, cut = false } = useChangesCount(open) ?? {}
+  const label = count > 0 ? `Changes, ${plural(count, 'file')}${cut ? ' or more' : ''}` : 'Changes'
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      aria-pressed={open}
+      data-opens="changes"
+      onClick={() => setPreferences({ sidePanel: open ? 'none' : 'changes' })}
+      className={`inline-flex h-7 shrink-0 items-center gap-1.5 rounded-md px-1.5 text-sm pointer-coarse:h-11 pointer-coarse:min-w-11 pointer-coarse:justify-center ${open ? 'bg-mark-wash text-mark' : 'text-soft hover:bg-hover hover:text-ink'}`}
+    >
+      <FileDiff size={16} aria-hidden />
+      <span className="max-md:hidden">Changes</span>
+      {count > 0 && (
+        <span className="text-xs tabular-nums">
+          {count}
+          {cut && '+'}
+        </span>
+      )}
+    </button>
+  )
+}

@@ -6,6 +6,7 @@ import {
   allowOnce,
   boxOf,
   card,
+  chooseAgent,
   eventually,
   keptSeq,
   openSession,
@@ -312,7 +313,7 @@ describe('an error message', () => {
     const { page, context } = await openTab({ load: false })
     await withoutExpiry(context)
     await page.goto(`${server.url}/new`)
-    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await chooseAgent(page, 'Demo')
     await page.getByLabel('Folder', { exact: true }).fill(server.project)
     await page.route(/\/api\/sessions$/, (route) =>
       route.request().method() === 'POST' ? route.abort() : route.continue(),

@@ -2,7 +2,16 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
 import { phone, seriousFindings } from './console-browser.ts'
-import { boxOf, card, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
+import {
+  agentChip,
+  boxOf,
+  card,
+  conversation,
+  eventually,
+  openSession,
+  prompt,
+  shows,
+} from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
 /** Tests the content of cards and marks, and the drafts of answers. */
@@ -338,7 +347,7 @@ describe('a long paragraph', () => {
 describe('the list', () => {
   it('distinguishes unread from working sessions without motion, until they are read', async () => {
     const { page } = await openTab({ reducedMotion: 'reduce' })
-    await page.getByRole('radio', { name: /^Scripted/ }).waitFor()
+    await agentChip(page).waitFor()
     const row = (id: string) => page.locator(`[data-session="${id}"]`)
     const done = await session('say it')
     await row(done).getByText('unread').waitFor({ state: 'attached' })

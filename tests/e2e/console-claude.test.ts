@@ -9,6 +9,7 @@ import { bash, call, done, scriptPlan } from './claude-fixture.ts'
 import { listen, phone } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import {
+  agentChip,
   allowOnce,
   boxOf,
   card,
@@ -17,6 +18,7 @@ import {
   openSession,
   panel,
   prompt,
+  settingsChip,
   shows,
 } from './console-page.ts'
 
@@ -78,8 +80,8 @@ describe('the first five minutes with Claude Code', () => {
     listen(page, consoleErrors)
     await page.goto(server.link)
 
-    const claude = page.getByRole('radio', { name: /^Claude [\d.]+.*Ready/ })
-    await claude.check()
+    await agentChip(page).click()
+    await page.getByRole('menuitemradio', { name: /^Claude [\d.]+.*Ready/ }).click()
     await page.getByLabel('Folder', { exact: true }).fill(folder)
     const task = modelPrompt(
       'Greet politely.',
@@ -181,7 +183,7 @@ describe('a request of Claude Code', () => {
       .getByRole('button', { name: /Approve the plan/ })
       .click()
     await card(page).getByText('printf p > planned').waitFor()
-    await eventually(() => page.getByLabel('Mode', { exact: true }).inputValue()).toBe('ask')
+    await eventually(() => settingsChip(page).textContent()).toMatch(/^Mode: Ask/)
     await allowOnce(page).click()
     await says(page, 'That is done.')
     expect(existsSync(join(server.project, 'planned'))).toBe(true)

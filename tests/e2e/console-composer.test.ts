@@ -4,8 +4,11 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { phone, seriousFindings } from './console-browser.ts'
 import {
+  agentChip,
   boxOf,
   card,
+  chooseAgent,
+  chooseSetting,
   conversation,
   eventually,
   keptList,
@@ -14,6 +17,7 @@ import {
   panel,
   prompt,
   say,
+  settingsChip,
   shows,
 } from './console-page.ts'
 import { consoleBehindProxy, goOffline } from './console-proxy.ts'
@@ -398,9 +402,9 @@ describe('the first prompt of a new session', () => {
     mkdirSync(join(folder, 'src'), { recursive: true })
     writeFileSync(join(folder, 'src', 'greeting.ts'), '')
     const { page, consoleErrors } = await openTab()
-    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await chooseAgent(page, 'Demo')
     await page.getByRole('combobox', { name: 'Folder' }).fill(folder)
-    await page.getByRole('combobox', { name: 'Mode', exact: true }).selectOption('Read-only')
+    await chooseSetting(page, 'Read-only')
     await prompt(page).fill('look at @greet')
     await page
       .getByRole('listbox', { name: 'Files' })
@@ -417,8 +421,8 @@ describe('the first prompt of a new session', () => {
     expect(await focused(page)).toBe('Prompt')
     await page.keyboard.type('and think')
     expect(await page.getByRole('combobox', { name: 'Folder' }).inputValue()).toBe(folder)
-    expect(await page.getByRole('combobox', { name: 'Mode', exact: true }).inputValue()).toBe('read-only')
-    expect(await page.getByRole('radio', { name: /^Demo/ }).isChecked()).toBe(true)
+    expect(await settingsChip(page).textContent()).toMatch(/^Mode: Read-only/)
+    expect(await agentChip(page).textContent()).toBe('Agent: Demo')
     await page.getByRole('combobox', { name: 'Folder' }).fill('first-prompt')
     await prompt(page).press('Enter')
     await page.getByText('Enter a full path').waitFor()
@@ -434,22 +438,21 @@ describe('the first prompt of a new session', () => {
     await eventually(() => promptsOf(id)).toEqual([['text', 'image']])
     await eventually(() => kept(page)).toBeUndefined()
     await page.goto(`${server.url}/new`)
-    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await agentChip(page).waitFor()
     expect(await prompt(page).inputValue()).toBe('')
     expect(await chips(page).count()).toBe(0)
-    expect(await page.getByRole('combobox', { name: 'Mode', exact: true }).inputValue()).toBe('ask')
+    expect(await settingsChip(page).textContent()).toMatch(/^Mode: Ask/)
     expect(consoleErrors).toEqual([])
   })
 
   it('offers files only while it has the focus', async () => {
     const { page, consoleErrors } = await openTab()
-    const demo = page.getByRole('radio', { name: /^Demo/ })
     await page.getByRole('combobox', { name: 'Folder' }).fill(server.project)
     writeFileSync(join(server.project, 'greeting.ts'), '')
     await prompt(page).fill('@greet')
     const files = page.getByRole('listbox', { name: 'Files' })
     await files.waitFor()
-    await demo.focus()
+    await agentChip(page).focus()
     await files.waitFor({ state: 'detached' })
     await prompt(page).focus()
     await files.getByRole('option', { name: 'greeting.ts' }).click()
@@ -460,7 +463,7 @@ describe('the first prompt of a new session', () => {
 
   it('is kept if it was edited while the session was created', async () => {
     const { page } = await openTab()
-    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await chooseAgent(page, 'Demo')
     const held = Promise.withResolvers<void>()
     await page.route(/\/api\/sessions$/, async (route) => {
       if (route.request().method() === 'POST') await held.promise
@@ -540,7 +543,7 @@ describe('a small screen', () => {
     await page.getByTestId('meter').waitFor()
     const rows = [
       page.getByRole('button', { name: 'Attach pictures or files' }),
-      page.getByLabel('Mode', { exact: true }),
+      settingsChip(page),
       page.getByTestId('meter'),
       page.getByRole('button', { name: /^(Send|Queue)$/ }),
     ]

@@ -3,7 +3,16 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { commit, git, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
-import { boxOf, eventually, openSession, panel, prompt, shows } from './console-page.ts'
+import {
+  agentChip,
+  boxOf,
+  chooseAgent,
+  eventually,
+  openSession,
+  panel,
+  prompt,
+  shows,
+} from './console-page.ts'
 
 /** Tests the folder of a session in the console: choosing it, its files, its changes, its terminals. */
 const { server, openTab, openSessionTab } = consoleFixture()
@@ -16,7 +25,7 @@ describe('the folder', () => {
     for (const name of ['alpha/one', 'alpha/two', 'Alps', '.hidden'])
       mkdirSync(join(place, name), { recursive: true })
     const { page, context, consoleErrors } = await openTab()
-    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await chooseAgent(page, 'Demo')
     const folder = page.getByRole('combobox', { name: 'Folder' })
     const options = page.getByRole('listbox', { name: 'Folders' }).getByRole('option')
     await folder.fill(`${place}/al`)
@@ -49,7 +58,7 @@ describe('the folder', () => {
   it('that does not exist or is a file is reported at its field', async () => {
     writeFileSync(join(server.folder, 'a-file'), '')
     const { page, context, consoleErrors } = await openTab()
-    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await chooseAgent(page, 'Demo')
     const folder = page.getByRole('combobox', { name: 'Folder' })
     const said = () =>
       folder.evaluate((field) => {
@@ -102,14 +111,13 @@ describe('the folder', () => {
     await page.getByText('Looking for agents').waitFor()
     const before = await places()
     held.resolve()
-    const demo = page.getByRole('radio', { name: /^Demo/ })
-    await demo.check()
+    await chooseAgent(page, 'Demo')
     expect(await places()).toEqual(before)
-    const { top } = await boxOf(demo)
-    await page.getByRole('radio', { name: new RegExp(`^${out.name}`) }).check()
+    const { top } = await boxOf(agentChip(page))
+    await chooseAgent(page, out.name)
     await page.getByTestId('agent-notice').waitFor()
     expect(await places()).toEqual(before)
-    expect((await boxOf(demo)).top).toBe(top)
+    expect((await boxOf(agentChip(page))).top).toBe(top)
     await context.close()
   })
 
@@ -171,7 +179,7 @@ describe('the folder', () => {
     writeFileSync(join(folder, 'src/greet.ts'), "export const greet = (name: string) => 'Hello, ' + name\n")
 
     const { page, context, consoleErrors } = await openTab()
-    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await chooseAgent(page, 'Demo')
     await page.getByLabel('Folder', { exact: true }).fill(folder)
     await page.getByLabel('Load this project’s settings, hooks and MCP servers').check()
     await page.getByRole('button', { name: 'Start' }).click()

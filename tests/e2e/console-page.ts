@@ -14,6 +14,23 @@ export const prompt = (page: Page) => page.getByRole('combobox', { name: 'Prompt
 export const conversation = (page: Page) => page.getByRole('feed', { name: 'Conversation' })
 export const panel = (page: Page, name: string) => page.getByRole('complementary', { name })
 
+/** The button that shows the agent of a new session, and the one that shows the mode, the effort and the model. */
+export const agentChip = (page: Page) => page.getByRole('button', { name: /^Agent: / })
+export const settingsChip = (page: Page) => page.getByRole('button', { name: /^Mode: / })
+
+export async function chooseAgent(page: Page, name: string): Promise<void> {
+  await agentChip(page).click()
+  await page
+    .getByRole('menuitemradio', { name: new RegExp(`^${name}\\b`) })
+    .first()
+    .click()
+}
+
+export async function chooseSetting(page: Page, name: string): Promise<void> {
+  await settingsChip(page).click()
+  await page.getByRole('menuitemradio', { name: new RegExp(`^${name}\\b`) }).click()
+}
+
 export async function shows(page: Page, text: string | RegExp): Promise<void> {
   const words = conversation(page).getByText(text).first()
   await words.waitFor().catch(async () => {

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import {
+  agentChip,
   allowOnce,
   boxOf,
   conversation,
@@ -338,7 +339,7 @@ describe('the page', () => {
     const fetched: string[] = []
     page.on('request', (request) => fetched.push(new URL(request.url()).pathname))
     await page.goto(`${server.url}/new`)
-    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await agentChip(page).waitFor()
     expect(kept.get('/new')).toBe('no-store')
     expect(kept.get('/first.js')).toBe('no-cache')
     const assets = [...kept].filter(([path]) => path.startsWith('/assets/'))

@@ -3,7 +3,18 @@ import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { phone, seriousFindings, type TabOptions } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
-import { allowOnce, card, conversation, eventually, openSession, prompt, say, shows } from './console-page.ts'
+import {
+  allowOnce,
+  card,
+  chooseSetting,
+  conversation,
+  eventually,
+  openSession,
+  prompt,
+  say,
+  settingsChip,
+  shows,
+} from './console-page.ts'
 
 const { server, browser, openTab } = consoleFixture()
 
@@ -150,11 +161,13 @@ describe('several people', () => {
       .waitFor()
     await shows(owner, 'Mia · Chrome on Linux')
     expect(await conversation(owner).getByText('· Chrome on Linux').count()).toBe(1)
-    expect(await member.getByLabel('Mode', { exact: true }).getByRole('option').allTextContents()).toEqual([
-      'Ask',
-      'Read-only',
-      'Plan',
-    ])
+    await settingsChip(member).click()
+    const modes = member.getByRole('group', { name: 'Mode', exact: true }).getByRole('menuitemradio')
+    const names = (await modes.allTextContents()).map(
+      (text) => /^(Ask|Accept edits|Read-only|Plan|Bypass)/.exec(text)?.[1],
+    )
+    expect(names).toEqual(['Ask', 'Read-only', 'Plan'])
+    await member.keyboard.press('Escape')
 
     const { page: approver } = await openTabAs('approver', 'Bo', `/sessions/${id}`)
     await allowOnce(approver).click()
@@ -181,9 +194,9 @@ describe('several people', () => {
 
   it('a member whose role was wider starts a session in a mode that the role permits', async () => {
     const { page } = await openTabAs('approver', 'Mona', '/new')
-    await page.getByLabel('Mode', { exact: true }).selectOption('bypass')
+    await chooseSetting(page, 'Bypass')
     await patchPerson('Mona', { role: 'member' })
-    await eventually(() => page.getByLabel('Mode', { exact: true }).inputValue()).toBe('ask')
+    await eventually(() => settingsChip(page).textContent()).toMatch(/^Mode: Ask/)
     await prompt(page).fill('help')
     await page.getByRole('button', { name: 'Start' }).click()
     await page.waitForURL(/\/sessions\//)

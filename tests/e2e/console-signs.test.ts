@@ -7,8 +7,10 @@ import {
 import { phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import {
+  agentChip,
   allowOnce,
   card,
+  chooseAgent,
   conversation,
   eventually,
   openSession,
@@ -44,7 +46,7 @@ describe('an agent', () => {
     const agent = (await agentsHere()).find(({ found, signedIn }) => found && signedIn === false)
     if (!agent?.command) throw new Error('No agent that is not signed in has a sign-in command.')
     const { page } = await openTab(copying)
-    await page.getByRole('radio', { name: new RegExp(`^${agent.name}`) }).check()
+    await chooseAgent(page, agent.name)
     await page
       .getByTestId('agent-notice')
       .getByRole('button', { name: `Copy ${agent.command}` })
@@ -55,6 +57,7 @@ describe('an agent', () => {
   it('has its whole description on a phone', async () => {
     const { page } = await openTab({ ...phone, load: false })
     await page.goto(`${server.url}/new`)
+    await agentChip(page).click()
     const description = page.getByText('Runs nothing, writes nothing, needs no account.')
     await description.waitFor()
     const cut = await description.evaluate((element) => element.scrollWidth - element.clientWidth)
@@ -68,11 +71,11 @@ describe('an agent', () => {
     registry.publish({ name, version })
     const held = registry.hold(`${name}/-/`)
     const { page } = await openTab()
-    await page.locator('summary', { hasText: 'How to install' }).click()
-    const option = page.locator('fieldset div', { has: page.locator(`input[value="${agent.id}"]`) }).last()
-    await option.getByRole('button', { name: 'Install' }).click()
+    await chooseAgent(page, agent.name)
+    const notice = page.getByTestId('agent-notice')
+    await notice.getByRole('button', { name: 'Install' }).click()
     await held.waits
-    await option.getByRole('button', { name: 'Stop' }).waitFor()
+    await notice.getByRole('button', { name: 'Stop' }).waitFor()
     held.release()
     await page.goto(`${server.url}/settings/agents`)
     await eventually(async () => {
@@ -87,11 +90,12 @@ describe('agents', () => {
   it('have the same word for their readiness everywhere, and missing ones have a next step', async () => {
     const agents = await agentsHere()
     const { page } = await openTab()
-    await page.locator('summary', { hasText: 'How to install' }).click()
+    await agentChip(page).click()
     const state = /^(Ready|Installed, sign-in unknown|Not signed in|Cannot be used|Not installed)$/
     const onNew = new Map<string, string | null>()
-    for (const { id, name } of agents) {
-      const option = page.locator('label', { has: page.locator(`input[value="${id}"]`) })
+    for (const { name } of agents) {
+      const label = page.getByText(name, { exact: true })
+      const option = page.getByRole('menuitemradio').filter({ has: label })
       onNew.set(name, await option.getByText(state).textContent())
     }
     await page.goto(`${server.url}/settings/agents`)

@@ -2,7 +2,17 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { phone } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
-import { allowOnce, boxOf, card, conversation, eventually, openSession, say, shows } from './console-page.ts'
+import {
+  allowOnce,
+  boxOf,
+  card,
+  conversation,
+  eventually,
+  openSession,
+  say,
+  settingsChip,
+  shows,
+} from './console-page.ts'
 
 /** Tests the positions of a conversation's rows on screen, in a real browser. */
 const { server, openTab, openSessionTab } = consoleFixture()
@@ -91,12 +101,13 @@ describe('a phone', () => {
     const { page, context } = await openSessionTab(await server.session('hang'), phone)
     await page.getByRole('button', { name: /^Stop/ }).waitFor()
     const send = await boxOf(page.getByRole('button', { name: 'Queue' }))
-    for (const label of ['Mode', 'Model', 'Effort']) {
-      const box = await boxOf(page.getByLabel(label, { exact: true }))
-      expect(box.left).toBeGreaterThanOrEqual(0)
-      expect(box.right).toBeLessThanOrEqual(phone.viewport.width)
-      expect(box.bottom).toBeLessThanOrEqual(send.top)
-    }
+    const chip = settingsChip(page)
+    const box = await boxOf(chip)
+    expect(box.left).toBeGreaterThanOrEqual(0)
+    expect(box.right).toBeLessThanOrEqual(phone.viewport.width)
+    expect(box.bottom).toBeLessThanOrEqual(send.top)
+    const text = chip.locator('.truncate')
+    expect(await text.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
     await context.close()
   })
 })

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import {
+  agentChip,
   allowOnce,
   card,
   conversation,
@@ -71,7 +72,7 @@ describe('on a phone', () => {
       await fits(page)
     }
     await page.goto(`${server.url}/new`)
-    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await agentChip(page).waitFor()
     await fits(page)
     await page.goto(`${server.url}/inbox`)
     await card(page).first().waitFor()

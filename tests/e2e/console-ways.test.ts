@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { phone, rememberConversation, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import {
+  agentChip,
   allowOnce,
   boxOf,
   card,
+  chooseAgent,
   conversation,
   eventually,
   openSession,
@@ -124,7 +126,7 @@ describe('navigation', () => {
 
   it('works by keyboard alone', async () => {
     const { page, context, consoleErrors } = await openTab()
-    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await agentChip(page).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByPlaceholder('Search sessions, messages and commands').waitFor()
     await page.keyboard.type('new session')
@@ -178,7 +180,7 @@ describe('a new session', () => {
     const agent = (await agentsHere()).find(({ found, signedIn }) => found && signedIn === false)
     if (!agent) throw new Error('Every agent is signed in, though this server has a home of its own.')
     const { page, consoleErrors } = await openTab()
-    await page.getByRole('radio', { name: new RegExp(`^${agent.name}`) }).check()
+    await chooseAgent(page, agent.name)
     await notice(page).getByText(`${agent.name} is not signed in.`).waitFor()
     expect(await notice(page).textContent()).toContain(agent.hint)
     const field = page.getByRole('combobox', { name: 'Prompt' })
@@ -188,7 +190,7 @@ describe('a new session', () => {
     )
     expect(described).toBe(`${agent.name} is not signed in.`)
     expect(await seriousFindings(page)).toEqual([])
-    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await chooseAgent(page, 'Demo')
     await notice(page).waitFor({ state: 'detached' })
     expect(consoleErrors).toEqual([])
   })
@@ -203,7 +205,7 @@ describe('a new session', () => {
     )
     await page.goto(`${server.url}/new`)
     await notice(page).getByText(`${agent.name} is not installed. Demo is selected instead.`).waitFor()
-    expect(await page.getByRole('radio', { name: /^Demo/ }).isChecked()).toBe(true)
+    expect(await agentChip(page).textContent()).toBe('Agent: Demo')
     expect(await seriousFindings(page)).toEqual([])
   })
 
@@ -260,7 +262,7 @@ describe('an export', () => {
 describe('the palette', () => {
   it('names pages as the settings do', async () => {
     const { page } = await openTab()
-    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await agentChip(page).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByPlaceholder('Search sessions, messages and commands').waitFor()
     await page.keyboard.type('rules and trust')
@@ -271,7 +273,7 @@ describe('the palette', () => {
 
   it('takes typed text, and returns the focus', async () => {
     const { page } = await openTab()
-    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await agentChip(page).waitFor()
     await page.keyboard.press('Control+k')
     const field = page.getByPlaceholder('Search sessions, messages and commands')
     await field.waitFor()

@@ -4,8 +4,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { ConsoleServer, listen, phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import {
+  agentChip,
   allowOnce,
   card,
+  chooseAgent,
   conversation,
   eventually,
   keptSeq,
@@ -26,8 +28,7 @@ describe('the first five minutes', () => {
     listen(page, consoleErrors)
     await page.goto(server.link)
     await page.getByRole('heading', { name: 'What do you want to build?' }).waitFor()
-    const demo = page.getByRole('radio', { name: /^Demo/ })
-    await demo.check()
+    await chooseAgent(page, 'Demo')
     await page.getByLabel('Folder', { exact: true }).fill(server.project)
     await page.getByRole('combobox', { name: 'Prompt' }).fill('show a permission')
     await page.getByRole('combobox', { name: 'Prompt' }).press('Enter')
@@ -52,7 +53,7 @@ describe('the first five minutes', () => {
       if (response.url().endsWith('.js')) scripts.set(response.url(), response.body())
     })
     await page.goto(server.url)
-    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await agentChip(page).waitFor()
     await page.getByRole('combobox', { name: 'Prompt' }).fill('ready to be sent')
     const bodies = await Promise.all(scripts.values())
     const bytes = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0)
@@ -317,7 +318,7 @@ describe('a phone', () => {
   it('approves, answers and queues', async () => {
     const { page, context, consoleErrors } = await openTab(phone)
     await page.getByRole('link', { name: 'New session' }).tap()
-    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await chooseAgent(page, 'Demo')
     await page.getByLabel('Folder', { exact: true }).fill(server.project)
     await page.getByRole('combobox', { name: 'Prompt' }).fill('show a permission')
     await page.getByRole('button', { name: 'Start' }).tap()

@@ -7,7 +7,7 @@ import { createClient } from '@parley/client'
 import { afterAll, expect, it } from 'vitest'
 import { listen } from './console-browser.ts'
 import { browserFixture } from './console-fixture.ts'
-import { allowOnce, card, shows } from './console-page.ts'
+import { allowOnce, card, chooseAgent, shows } from './console-page.ts'
 
 let child: ChildProcess
 let url: string
@@ -74,7 +74,7 @@ it('serves the console under its path to a browser that the embedding server sig
   page.on('request', (request) => paths.push(new URL(request.url()).pathname))
   page.on('websocket', (socket) => paths.push(new URL(socket.url()).pathname))
   await page.goto(`${url}/sign-in`)
-  await page.getByRole('radio', { name: /^Demo/ }).check()
+  await chooseAgent(page, 'Demo')
   await page.getByLabel('Folder', { exact: true }).fill(tmpdir())
   await page.getByRole('combobox', { name: 'Prompt' }).fill('show a permission')
   await page.getByRole('combobox', { name: 'Prompt' }).press('Enter')

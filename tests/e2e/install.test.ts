@@ -6,7 +6,7 @@ import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import { listen } from './console-browser.ts'
 import { browserFixture } from './console-fixture.ts'
-import { shows } from './console-page.ts'
+import { chooseAgent, shows } from './console-page.ts'
 import { NpxHome, packageSizes } from './npx-home.ts'
 import { type PackedPackages, packPackages } from './packed-packages.ts'
 
@@ -32,7 +32,7 @@ it('one line installs the program offline, and its link opens the console, in wh
   const consoleErrors: string[] = []
   listen(page, consoleErrors)
   await page.goto(server.link)
-  await page.getByRole('radio', { name: /^Demo/ }).check()
+  await chooseAgent(page, 'Demo')
   await page.getByLabel('Folder', { exact: true }).fill(home.path)
   await page.getByRole('combobox', { name: 'Prompt' }).fill('help')
   await page.getByRole('combobox', { name: 'Prompt' }).press('Enter')

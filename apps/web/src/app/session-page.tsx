@@ -9,6 +9,7 @@ import { useStore } from '../base/store.ts'
 import { fetchCallDetails } from '../call/lazy-call-detail.tsx'
 import { Composer } from '../composer/composer.tsx'
 import { Queue } from '../composer/queue.tsx'
+import { BypassStrip } from '../composer/session-settings.tsx'
 import { announce } from '../parts/announcer.tsx'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
@@ -148,6 +149,7 @@ function Dock() {
         </div>
       )}
       <Queue />
+      <BypassStrip />
       {prompts ? (
         <Composer />
       ) : (

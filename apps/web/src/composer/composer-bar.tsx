@@ -6,7 +6,7 @@ import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { useAwaited } from '../session-data/awaited.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { AttachButton } from './attach-button.tsx'
-import { SettingsRow } from './settings-row.tsx'
+import { SessionSettingsChip } from './session-settings.tsx'
 
 const lazyMeter = lazyPart(() => import('./meter.tsx'))
 
@@ -30,8 +30,8 @@ export function ComposerBar({ onFiles, ...rest }: Props) {
   return (
     <div className="@container flex items-center gap-0.5 px-1.5 pb-1.5 [@media(width<48rem)_and_(height>=38rem)]:flex-wrap">
       <AttachButton onFiles={onFiles} />
-      <div className="hide-scroll flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto [mask-image:linear-gradient(to_right,black_calc(100%-0.75rem),transparent)] pr-3 [@media(width<48rem)_and_(height>=38rem)]:-order-1 [@media(width<48rem)_and_(height>=38rem)]:basis-full">
-        <SettingsRow />
+      <div className="flex min-w-0 flex-1 [@media(width<48rem)_and_(height>=38rem)]:-order-1 [@media(width<48rem)_and_(height>=38rem)]:basis-full">
+        <SessionSettingsChip />
       </div>
       {usage && (
         <Lazy part={lazyMeter} frame={() => null}>

@@ -35,6 +35,6 @@ describe('the model of a session', () => {
   })
 
   it('has efforts with readable names', () => {
-    expect(['low', 'xhigh'].map(effortName)).toEqual(['Low effort', 'Extra high effort'])
+    expect(['low', 'xhigh'].map(effortName)).toEqual(['Low', 'Extra high'])
   })
 })

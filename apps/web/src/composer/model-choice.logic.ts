@@ -33,6 +33,6 @@ export function effortsOf(models: readonly AgentModel[], model: string): readonl
 }
 
 export function effortName(effort: string): string {
-  if (effort === 'xhigh') return 'Extra high effort'
-  return `${effort.charAt(0).toUpperCase()}${effort.slice(1)} effort`
+  if (effort === 'xhigh') return 'Extra high'
+  return `${effort.charAt(0).toUpperCase()}${effort.slice(1)}`
 }

@@ -11,16 +11,34 @@ export type OpenMenu = {
 
 type Props<List> = {
   label: string
+  /** The tooltip, if it is not the label. */
+  title?: string | undefined
   /** The code of the list, fetched when the button is focused or the pointer is over it. */
   part: LazyPart<List>
   list: (list: List, menu: OpenMenu) => ReactNode
   children: ReactNode
   className?: string
+  /** `icon`: a square with an icon. `text`: as wide as its text, which is also its name. */
+  look?: 'icon' | 'text'
   tabIndex?: number
 }
 
+const looks = {
+  icon: 'size-7 shrink-0 justify-center pointer-coarse:size-11',
+  text: 'h-7 min-w-0 gap-1 px-1.5 text-xs pointer-coarse:h-11 pointer-coarse:px-2',
+}
+
 /** A button with a menu. Arrow keys move, Enter chooses, Escape closes. The focus returns to the button. */
-export function Menu<List>({ label, part, list, children, className = '', tabIndex }: Props<List>) {
+export function Menu<List>({
+  label,
+  title = label,
+  part,
+  list,
+  children,
+  className = '',
+  look = 'icon',
+  tabIndex,
+}: Props<List>) {
   const [open, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   const onClose = () => {
@@ -53,8 +71,8 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
         type="button"
         ref={button}
         tabIndex={tabIndex}
-        aria-label={label}
-        title={label}
+        aria-label={look === 'icon' ? label : undefined}
+        title={title}
         aria-haspopup="menu"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
@@ -63,7 +81,7 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
         onKeyDown={onKeyDown}
         onBlur={onBlur}
         onClick={() => setOpen(!open)}
-        className={`inline-flex size-7 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink pointer-coarse:size-11 ${className}`}
+        className={`inline-flex items-center rounded-md text-soft hover:bg-hover hover:text-ink ${looks[look]} ${className}`}
       >
         {children}
       </button>

@@ -31,8 +31,7 @@ export function FolderField({ value, problem, onChange, onLeave }: Props) {
     : 'border-field focus-within:border-mark focus-within:outline-1 focus-within:outline-mark'
   return (
     <>
-      {/* The field has its own row, so that it does not move when another agent has more settings. */}
-      <div className="relative flex min-w-0 basis-full">
+      <div className="relative flex min-w-0 flex-1 basis-64">
         <label
           className={`flex h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border bg-page pl-2.5 text-soft pointer-coarse:h-11 ${frame}`}
         >

@@ -9,7 +9,6 @@ import {
   relativeProblem,
 } from '../base/folder-problem.logic.ts'
 import { useModels } from '../base/models.ts'
-import { createPersistedStore } from '../base/persisted-store.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { navigate } from '../base/route.ts'
 import { useMay } from '../base/self.ts'
@@ -17,31 +16,22 @@ import type { Store } from '../base/store.ts'
 import { useStore } from '../base/store.ts'
 import { useAttachments } from '../composer/attachments.tsx'
 import { effortsOf } from '../composer/model-choice.logic.ts'
-import { isWide } from '../composer/settings-row.tsx'
+import { isWide } from '../composer/modes.ts'
 import { toastError } from '../parts/toasts.tsx'
 import { promptParts } from '../session-data/attachment.logic.ts'
+import { changeNewSession, newSessionChoices } from '../session-data/new-session.ts'
 import { newSessionKey } from '../session-data/prompt-draft.ts'
 import { draftOf } from '../session-data/prompts.ts'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
 
-/** The choices for the new session. By default, the agent and the folder are those of the previous session. */
-type Chosen = {
-  readonly agent?: string
-  readonly folder?: string
-  readonly mode?: PermissionMode
-  readonly model?: string
-  readonly effort?: string
-}
-const choices = createPersistedStore<Chosen>('new-session', {})
-const typedFolder = () => choices.get().folder ?? preferences.get().folder ?? ''
-const choose = (change: Chosen) => choices.set((before) => ({ ...before, ...change }))
+const typedFolder = () => newSessionChoices.get().folder ?? preferences.get().folder ?? ''
 
 export type SessionChoices = ReturnType<typeof useSessionChoices>
 
 /** The choices for a new session, and the function that creates it. */
 export function useSessionChoices() {
   const found = useAgents()
-  const chosen = useStore(choices, (state) => state.agent)
+  const chosen = useStore(newSessionChoices, (state) => state.agent)
   const last = useStore(preferences, (state) => state.agent)
   const wanted = chosen ?? last
   const agent = pickAgent(found.agents, wanted)
@@ -72,7 +62,7 @@ export function useSessionChoices() {
       // Keep text that was written while the session was created: it was not sent.
       if (draft.get() === text) draft.set('')
       for (const one of attached) attachments.remove(one.id)
-      choices.set({})
+      newSessionChoices.set({})
       setPreferences({ agent: session.agent, folder: cwd })
       navigate({ name: 'session', id })
     } catch (thrown) {
@@ -88,7 +78,7 @@ export function useSessionChoices() {
     ...settingChoices,
     agent,
     notice: agentNotice(found.agents, wanted, agent),
-    chooseAgent: (id: string) => choose({ agent: id }),
+    chooseAgent: (id: string) => changeNewSession({ agent: id }),
     trust,
     chooseTrust,
     draft,
@@ -100,7 +90,7 @@ export function useSessionChoices() {
 
 function useFolder() {
   const last = useStore(preferences, (state) => state.folder)
-  const { folder = last ?? '' } = useStore(choices)
+  const { folder = last ?? '' } = useStore(newSessionChoices)
   const [problem, setProblem] = useState<FolderProblem>()
   /** Checks that the folder exists. Called when the folder field loses the focus. */
   const checkFolder = async () => {
@@ -116,7 +106,7 @@ function useFolder() {
     problem,
     setProblem,
     chooseFolder(next: string) {
-      choose({ folder: next })
+      changeNewSession({ folder: next })
       setProblem(undefined)
     },
     checkFolder: () => void checkFolder(),
@@ -125,7 +115,11 @@ function useFolder() {
 
 /** Mode, model and effort. A choice that the agent does not offer, or that the person may not make, is not used. */
 function useSettings(agent: AgentInfo | undefined) {
-  const { mode: chosenMode = 'ask', model: chosenModel = '', effort: chosenEffort = '' } = useStore(choices)
+  const {
+    mode: chosenMode = 'ask',
+    model: chosenModel = '',
+    effort: chosenEffort = '',
+  } = useStore(newSessionChoices)
   const models = useModels(agent)
   const decides = useMay('decide')
   const wanted = decides || !isWide(chosenMode) ? chosenMode : 'ask'
@@ -136,13 +130,13 @@ function useSettings(agent: AgentInfo | undefined) {
   return {
     settings: { mode, ...(model !== '' && { model }), ...(effort !== '' && { options: { effort } }) },
     mode,
-    chooseMode: (next: PermissionMode) => choose({ mode: next }),
+    chooseMode: (next: PermissionMode) => changeNewSession({ mode: next }),
     models,
     model,
-    chooseModel: (next: string) => choose({ model: next }),
+    chooseModel: (next: string) => changeNewSession({ model: next }),
     efforts,
     effort,
-    chooseEffort: (next: string) => choose({ effort: next }),
+    chooseEffort: (next: string) => changeNewSession({ effort: next }),
   }
 }
 

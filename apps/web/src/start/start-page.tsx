@@ -1,8 +1,6 @@
-import type { PermissionMode } from '@parley/protocol'
 import { ArrowUp, TriangleAlert } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react'
 import { loadAgents } from '../base/agents.ts'
-import { errorText } from '../base/error-text.logic.ts'
 import { focusAtEnd, hasKeyboard } from '../base/focus.ts'
 import { useRoute } from '../base/route.ts'
 import { useMay } from '../base/self.ts'
@@ -10,18 +8,23 @@ import { AttachButton } from '../composer/attach-button.tsx'
 import { AttachmentChips } from '../composer/attachments.tsx'
 import { DroppedFiles } from '../composer/dropped-files.tsx'
 import { filesIn } from '../composer/files.ts'
-import { effortName } from '../composer/model-choice.logic.ts'
+import { modeNotes, useChoosable } from '../composer/modes.ts'
 import { PromptField } from '../composer/prompt-field.tsx'
-import { Choice, modeNames, modeNotes, useChoosable } from '../composer/settings-row.tsx'
+import { effortGroup, modeGroup, modelGroup, SettingsChip } from '../composer/settings-chip.tsx'
 import { AgentNextStep } from '../parts/agents/agent-state.tsx'
+import { readinessOf } from '../parts/agents/readiness.logic.ts'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { BackToSessions, Link } from '../parts/link.tsx'
 import { NeedsScope } from '../parts/needs-scope.tsx'
-import { AgentChoice } from './agent-choice.tsx'
+import { AgentChip } from './agent-chip.tsx'
 import type { AgentNotice } from './agent-notice.logic.ts'
+import { Examples } from './examples.tsx'
 import { FolderField } from './folder-field.tsx'
 import { type SessionChoices, useSessionChoices } from './session-choices.ts'
 
-/** The page for a new session: prompt, folder, settings and agent. */
+const recentPart = lazyPart(() => import('./recent.tsx'))
+
+/** The page for a new session: one composer, and below it examples, recent projects and recent sessions. */
 export function StartPage() {
   return useMay('prompt') ? <NewSession /> : <ReadersPage />
 }
@@ -41,7 +44,7 @@ function ReadersPage() {
 
 function NewSession() {
   const choices = useSessionChoices()
-  const { agents, status, error, agent, notice } = choices
+  const { agents, error, agent, notice } = choices
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-2xl px-5 pb-8 max-md:px-3 max-md:py-2">
@@ -67,14 +70,16 @@ function NewSession() {
         >
           <Task choices={choices} />
           <Trust choices={choices} />
-          <AgentChoice
-            agents={agents}
-            status={status}
-            error={error && errorText(error)}
-            chosen={agent?.id}
-            onChoose={choices.chooseAgent}
-          />
         </form>
+        {agent && readinessOf(agent) === 'unsure' && agent.hint !== undefined && (
+          <div className="mt-2 rounded-lg border border-line *:border-t-0">
+            <AgentNextStep agent={agent} />
+          </div>
+        )}
+        <Examples choices={choices} />
+        <Lazy part={recentPart} frame={() => null}>
+          {(Recent) => <Recent choices={choices} />}
+        </Lazy>
         {/* Shown once the part above has its final height. */}
         {(agents.length > 0 || error) && <ImportLink />}
       </div>
@@ -114,14 +119,18 @@ function Task({ choices }: { choices: SessionChoices }) {
         className="min-h-24 px-4 pt-3"
         onKey={onKey}
       />
-      <div className="flex flex-wrap items-center gap-1 px-2 pb-2">
+      {/* Where the session works: a row of its own, so that it does not move when another agent has more settings. */}
+      <div className="flex flex-wrap items-center gap-1.5 px-2 pb-1.5">
         <FolderField
           value={choices.folder}
           problem={choices.problem}
           onChange={choices.chooseFolder}
           onLeave={choices.checkFolder}
         />
+      </div>
+      <div className="flex flex-wrap items-center gap-1 px-2 pb-2">
         <AttachButton onFiles={attach} />
+        <AgentChip choices={choices} />
         <Settings choices={choices} />
         <button
           type="submit"
@@ -140,41 +149,19 @@ function Task({ choices }: { choices: SessionChoices }) {
 function Settings({ choices }: { choices: SessionChoices }) {
   const { agent, mode, models, model, efforts, effort, chooseMode, chooseModel, chooseEffort } = choices
   const modes = useChoosable(agent?.modes ?? [], mode)
+  if (!agent) return null
+  // An empty model or effort stands for the default of the agent.
+  const choosable = models.map((one) => (one.isDefault ? { ...one, id: '' } : one))
   return (
-    <>
-      {agent && (
-        <Choice
-          label="Mode"
-          value={mode}
-          title={modeNotes[mode]}
-          alarming={mode === 'bypass'}
-          options={modes.map((one) => ({ value: one, label: modeNames[one] }))}
-          onChange={(value) => chooseMode(value as PermissionMode)}
-        />
-      )}
-      {models.length > 0 && (
-        <Choice
-          label="Model"
-          value={model}
-          options={[
-            ...(models.some(({ isDefault }) => isDefault) ? [] : [{ value: '', label: 'Default model' }]),
-            ...models.map(({ id, name, isDefault }) => ({ value: isDefault ? '' : id, label: name })),
-          ]}
-          onChange={chooseModel}
-        />
-      )}
-      {efforts.length > 0 && (
-        <Choice
-          label="Effort"
-          value={effort}
-          options={[
-            { value: '', label: 'Default effort' },
-            ...efforts.map((one) => ({ value: one, label: effortName(one) })),
-          ]}
-          onChange={chooseEffort}
-        />
-      )}
-    </>
+    <SettingsChip
+      groups={[
+        modeGroup(mode, modes, chooseMode),
+        ...(efforts.length > 0
+          ? [effortGroup(effort, efforts, { hasDefault: true, onChoose: chooseEffort })]
+          : []),
+        ...(models.length > 0 ? [modelGroup(model, choosable, chooseModel)] : []),
+      ]}
+    />
   )
 }
 
@@ -183,7 +170,9 @@ function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: Sess
   const trusts = useMay('admin')
   return (
     <div className="flex flex-wrap items-center gap-x-4 px-1 pt-1.5 text-xs text-soft">
-      <p className="min-h-6 flex-1 basis-64 pt-0.5">{agent && modeNotes[mode]}</p>
+      <p className={`min-h-6 flex-1 basis-64 pt-0.5 ${mode === 'bypass' ? 'font-medium text-bad' : ''}`}>
+        {agent && modeNotes[mode]}
+      </p>
       {trusts && (
         <label
           className="flex items-center gap-1.5 pointer-coarse:min-h-11"

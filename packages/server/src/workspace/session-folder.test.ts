@@ -283,6 +283,16 @@ describe('snapshots', () => {
     expect(await take(repository({ 'a.txt': 'one\n' }))).toMatchObject({ leftOut: [] })
   })
 
+  it('are kept if the only other session of the project is forgotten at the same time', async () => {
+    const folder = repository({ 'a.txt': 'a' })
+    const { snapshot, forget, since } = folders()
+    await snapshot(folder, { sessionId: 'ses_a' })
+    const [{ tree }] = await Promise.all([snapshot(folder, { sessionId: 'ses_b' }), forget(folder, 'ses_a')])
+    write(folder, { 'a.txt': 'b' })
+    await snapshot(folder, { sessionId: 'ses_b' })
+    expect(await since(folder, tree)).toEqual({ 'a.txt': 'modified 1 1' })
+  })
+
   it('are kept until the last session that has them is forgotten, forks included', async () => {
     const root = folderForTest()
     const { snapshot, share, forget, since } = folders(root)

@@ -31,12 +31,15 @@ export type ShadowedFoldersOptions = {
   readonly limits?: Partial<SnapshotLimits>
 }
 
+/** A tree that is taken next, and the sessions that it is kept for. */
+type Waiting = { readonly sessions: Set<string>; readonly taken: Promise<TakenTree> }
+
 export function createShadowedFolders(options: ShadowedFoldersOptions): ShadowedFolders {
   const { env, root } = options
   const limits = { ...usualLimits, ...options.limits }
   const parts = { gitIn: createGitIn(env), ...createShadowGit(env), root }
   const inTurn = createTurns()
-  const waiting = new Map<string, Promise<TakenTree>>()
+  const waiting = new Map<string, Waiting>()
   const misses = new Map<string, number>()
   let swept: Promise<void> | undefined
 
@@ -46,16 +49,24 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
     return openShadow(parts, folder, signal)
   }
 
-  /** Takes the tree when the earlier work in the project is done. Callers that wait for the same folder share it. */
-  function take(at: ShadowFolder): Promise<TakenTree> {
+  /**
+   * Takes the tree when the earlier work in the project is done, and keeps it for the session. Callers that wait for
+   * the same folder share the tree. It is kept in the same turn, because the deletion of another session may remove the
+   * shadow in the next one.
+   */
+  function take(at: ShadowFolder, sessionId?: string): Promise<TakenTree> {
     const { place, gitDir } = at.shadow
     const shared = waiting.get(place)
-    if (shared) return shared
-    const taken = inTurn(gitDir, () => {
+    const sessions = shared?.sessions ?? new Set()
+    if (sessionId !== undefined) sessions.add(sessionId)
+    if (shared) return shared.taken
+    const taken = inTurn(gitDir, async () => {
       waiting.delete(place)
-      return timed(at)
+      const result = await timed(at)
+      for (const session of sessions) await keepTree(at.shadow, session, result.tree)
+      return result
     })
-    waiting.set(place, taken)
+    waiting.set(place, { sessions, taken })
     return taken
   }
 
@@ -73,8 +84,7 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
     async snapshot(folder, { sessionId }) {
       const at = await open(folder)
       const head = headOf(at.repository.look)
-      const { tree, leftOut } = await take(at)
-      await inTurn(at.shadow.gitDir, () => keepTree(at.shadow, sessionId, tree))
+      const { tree, leftOut } = await take(at, sessionId)
       return { tree, leftOut, ...defined({ head: await head }) }
     },
     async restore(folder, { sessionId, tree, paths, signal }) {

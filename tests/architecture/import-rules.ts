@@ -137,7 +137,7 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/workspace`,
-    mayImport: [`${server}/core/session-folder.ts`],
+    mayImport: [`${server}/core/session-folder.ts`, `${server}/core/folder-changes.ts`],
     packages: [
       '@parley/protocol',
       '@lydell/node-pty',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Command } from './command.ts'
 
 const id = { commandId: 'cmd_1' }
+const seen = { path: 'a', blob: '0'.repeat(40) }
 const image = { type: 'image', mimeType: 'image/png', data: 'aGVsbG8=' }
 
 describe('a valid command', () => {
@@ -29,6 +30,7 @@ describe('a valid command', () => {
     [{ type: 'session.rewind', promptId: 'prm_1', files: false, talk: true }, {}],
     [{ type: 'session.unrewind' }, {}],
     [{ type: 'session.close' }, {}],
+    [{ type: 'changes.discard', base: '', files: [{ path: 'a', blob: '0'.repeat(40) }] }, {}],
     [{ type: 'session.compact' }, {}],
   ])('%j gets the defaults %j', (fields, defaults) => {
     expect(Command.parse({ ...id, ...fields })).toStrictEqual({ ...id, ...fields, ...defaults })
@@ -66,6 +68,11 @@ describe('a submitted prompt', () => {
 describe('a command', () => {
   it.each([
     ['of an unknown type', { type: 'session.explode' }],
+    ['with a base that is an option of git', { type: 'changes.discard', base: '-x', files: [seen] }],
+    ['without files', { type: 'changes.stage', files: [] }],
+    ['with a path that is cut', { type: 'changes.stage', files: [{ ...seen, path: 'a\0' }] }],
+    ['with an empty message', { type: 'changes.commit', message: ' ', files: [seen] }],
+    ['with a commit that is an option of git', { type: 'branch.push', branch: 'x', commit: '--all' }],
     ['without a type', {}],
     ['without an id', { type: 'session.close', commandId: undefined }],
     ['with an empty id', { type: 'session.close', commandId: '' }],

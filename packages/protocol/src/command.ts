@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { changeCommands } from './change-command.ts'
 import { CommandId, MessageId, PromptId, RequestId, SessionId, TurnId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionScope } from './permission.ts'
@@ -122,6 +123,7 @@ export const Command = taggedUnion('type', [
     }),
   }),
   z.strictObject({ ...base, type: z.literal('session.unrewind') }),
+  ...changeCommands,
 ])
 /** A client's request to change a session, checked and with its defaults filled in. */
 export type Command = z.infer<typeof Command>

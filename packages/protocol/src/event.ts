@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Actor } from './actor.ts'
 import { Connection } from './agent.ts'
 import { ErrorInfo } from './error.ts'
+import { Committed, Discarded, OpenedPullRequest, Pushed } from './folder-event.ts'
 import { AgentId, BlockId, MessageId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
@@ -218,6 +219,12 @@ export const SessionEvent = taggedUnion('type', [
   // folder
   /** The tree of the session's folder was stored. `turnId` names the turn before or after which it was taken. */
   event('snapshot.taken', Snapshot.shape),
+  event('changes.discarded', Discarded.shape),
+  /** A discard was undone. `discarded` is the seq of its event. */
+  event('changes.restored', { discarded: z.int().min(1) }),
+  event('changes.committed', Committed.shape),
+  event('branch.pushed', Pushed.shape),
+  event('pull-request.opened', OpenedPullRequest.shape),
 
   // log
   /**

@@ -188,6 +188,13 @@ describe('notices', () => {
       },
     ],
     [sample('session.forked'), { code: 'session_forked', text: 'Forked into ses_2.' }],
+    [sample('changes.discarded'), { code: 'changes_discarded', text: 'One change of a.txt was discarded.' }],
+    [sample('changes.committed'), { text: 'Committed 4b825dc6: Fix the parser' }],
+    [sample('branch.pushed'), { text: 'Pushed fix (4b825dc6) to origin.' }],
+    [
+      sample('pull-request.opened'),
+      { text: 'Opened a pull request: Fix the parser (https://example.com/pulls/1)' },
+    ],
     [sample('session.rewound'), { level: 'info', code: 'session_rewound' }],
     [sample('agent.disconnected', { reason: 'crashed' }), { level: 'error', code: 'agent_disconnected' }],
     [

@@ -3,7 +3,18 @@ import { compactionText } from './compaction-text.ts'
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { giveBack, takeBack } from './fold-taken-back.ts'
-import { causeText, interruptionText, lossText, parkText, releaseText, rewoundText } from './notice-text.ts'
+import {
+  causeText,
+  commitText,
+  discardText,
+  interruptionText,
+  lossText,
+  parkText,
+  pullRequestText,
+  pushText,
+  releaseText,
+  rewoundText,
+} from './notice-text.ts'
 import { unredacted } from './redaction.ts'
 
 /**
@@ -150,6 +161,17 @@ const noticeFolds: Folds = {
   'session.unrewound': giveBack,
   'session.forked': (blocks, event) =>
     notice(blocks, event, 'info', 'session_forked', `Forked into ${event.into}.`),
+  'changes.discarded': (blocks, event) =>
+    notice(blocks, event, 'info', 'changes_discarded', discardText(event)),
+  'changes.restored': (blocks, { discarded }) => {
+    const index = indexOf(blocks, `event:${discarded}`)
+    if (index >= 0) blocks.splice(index, 1)
+  },
+  'changes.committed': (blocks, event) =>
+    notice(blocks, event, 'info', 'changes_committed', commitText(event)),
+  'branch.pushed': (blocks, event) => notice(blocks, event, 'info', 'branch_pushed', pushText(event)),
+  'pull-request.opened': (blocks, event) =>
+    notice(blocks, event, 'info', 'pull_request_opened', pullRequestText(event)),
   'session.handed-over': (blocks, event) => {
     const text = `Handed over to ${event.agent}.`
     const leadsTo = { sessionId: event.into, agent: event.agent }

@@ -55,3 +55,24 @@ const lossTexts: Readonly<Partial<Record<EventOf<'agent.disconnected'>['reason']
   'failed-to-start': 'The agent could not be started.',
   'server-killed': "The server exited unexpectedly, and the agent's process with it.",
 }
+
+export function discardText({ files }: EventOf<'changes.discarded'>): string {
+  const [file, ...others] = files
+  if (!file || others.length > 0) return `The changes of ${files.length} files were discarded.`
+  const { path, hunks } = file
+  if (hunks === undefined) return `The changes of ${path} were discarded.`
+  return `${hunks === 1 ? 'One change' : `${hunks} changes`} of ${path} ${hunks === 1 ? 'was' : 'were'} discarded.`
+}
+
+export function commitText({ commit, message }: EventOf<'changes.committed'>): string {
+  return `Committed ${commit.slice(0, 8)}: ${message.trim().split('\n', 1)[0]}`
+}
+
+export function pushText({ branch, remote, commit, replaced }: EventOf<'branch.pushed'>): string {
+  const what = `${branch} (${commit.slice(0, 8)}) to ${remote}`
+  return replaced === undefined ? `Pushed ${what}.` : `Pushed ${what}, in place of ${replaced.slice(0, 8)}.`
+}
+
+export function pullRequestText({ title, url }: EventOf<'pull-request.opened'>): string {
+  return `Opened a pull request: ${title} (${url})`
+}

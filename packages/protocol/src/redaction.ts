@@ -50,6 +50,10 @@ const contents: Contents = {
   'plan.updated': () => ({ entries: [] }),
   'task.updated': () => ({ title: placeholder, summary: undefined }),
   'snapshot.taken': () => ({ leftOut: undefined }),
+  'changes.discarded': () => ({ files: [], staged: undefined }),
+  'changes.committed': () => ({ message: placeholder, output: undefined }),
+  'branch.pushed': () => ({ url: undefined, output: undefined }),
+  'pull-request.opened': () => ({ title: placeholder }),
   'context.compacted': () => ({ summary: undefined }),
 }
 

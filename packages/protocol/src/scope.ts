@@ -47,6 +47,14 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   // A rewind changes files without a decision about each of them.
   'session.rewind': 'decide',
   'session.unrewind': 'decide',
+  // An agent needs a decision for each of these.
+  'changes.discard': 'decide',
+  'changes.restore': 'decide',
+  'changes.stage': 'decide',
+  'changes.unstage': 'decide',
+  'changes.commit': 'decide',
+  'branch.push': 'decide',
+  'pull-request.open': 'decide',
 }
 
 /**

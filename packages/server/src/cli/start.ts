@@ -33,8 +33,10 @@ import type { NodeHosts } from '../nodes/index.ts'
 import { openSealer } from '../proof/seal-key.ts'
 import { createTelemetry, type Telemetry, type TelemetryOptions } from '../telemetry/index.ts'
 import { version } from '../version.ts'
+import { createFolderChanges } from '../workspace/folder-changes.ts'
 import { createWorkspace, type Workspace } from '../workspace/index.ts'
 import { createSessionFolder } from '../workspace/session-folder.ts'
+import type { ShadowedFolders } from '../workspace/shadowed-folders.ts'
 import { createTerminals } from '../workspace/terminals.ts'
 import { createAgentKeeper } from './agent-keeper.ts'
 import { agentsFolder, configFile } from './configuration.ts'
@@ -260,7 +262,7 @@ function alertsOn(
 type HostParts = {
   readonly options: StartOptions
   readonly workspace: Workspace
-  readonly folders: HostOptions['sessionFolder']
+  readonly folders: ShadowedFolders
   readonly telemetry: Telemetry
   readonly alerts: Alerts
 }
@@ -285,6 +287,7 @@ async function hostOn(
     commitOf: workspace.commit,
     folderFacts: workspace.facts,
     sessionFolder: folders,
+    folderChanges: createFolderChanges({ env: process.env, folders }),
     ...(!options.adapters && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     limits: { maxSpares: 1, ...limits },

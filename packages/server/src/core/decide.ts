@@ -68,6 +68,14 @@ export function decide(state: SessionState, command: Command, context: DecideCon
       return fork(state, command, context)
     case 'session.hand-over':
       return handOver(command, context)
+    case 'changes.discard':
+    case 'changes.restore':
+    case 'changes.stage':
+    case 'changes.unstage':
+    case 'changes.commit':
+    case 'branch.push':
+    case 'pull-request.open':
+      return { drafts: context.doneInFolder ?? [] }
   }
 }
 

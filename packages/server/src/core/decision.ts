@@ -25,6 +25,8 @@ export type DecideContext = {
   readonly place?: string | undefined
   /** For session.hand-over: the agent of the session that continues the work. */
   readonly continuedBy?: string
+  /** For a command that works in the folder: what its work records. */
+  readonly doneInFolder?: readonly EventDraft[]
   /** The sender of the command. */
   readonly actor?: Actor
 }

@@ -3,6 +3,7 @@ import type { AgentKeeper } from './agent-keeper.ts'
 import type { AgentLeftovers } from './agent-leftovers.ts'
 import type { AgentInstaller } from './agent-list.ts'
 import type { Clock, Ids } from './clock.ts'
+import type { FolderChanges } from './folder-changes.ts'
 import type { FolderFacts, WriteHandOff } from './hand-off-writer.ts'
 import type { HostObserver } from './host-observer.ts'
 import type { HostTool, HostToolEnv, TemporaryFolders } from './host-tool.ts'
@@ -45,6 +46,8 @@ export type HostOptions = {
   readonly branchOf?: (folder: string) => Promise<string | undefined>
   /** Takes and restores snapshots of the folders of sessions. Without it, none are taken. */
   readonly sessionFolder?: SessionFolder | undefined
+  /** Writes in the folders and repositories of sessions for people. Without it, they cannot. */
+  readonly folderChanges?: FolderChanges | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits?: Partial<Limits>

@@ -30,6 +30,7 @@ export type HostUnderTestOptions = {
   readonly sealer?: HostOptions['sealer']
   readonly ledger?: HostOptions['ledger']
   readonly sessionFolder?: HostOptions['sessionFolder']
+  readonly folderChanges?: HostOptions['folderChanges']
 }
 
 /** A real host on a memory store with the scripted agent; the test advances its clock. */
@@ -80,6 +81,7 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       sealer: options.sealer,
       ledger: options.ledger,
       sessionFolder: options.sessionFolder,
+      folderChanges: options.folderChanges,
       problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
     })
   let host = await start()

@@ -79,9 +79,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const services: SessionServices = {
     ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news, sealer },
     ...{ shared: options.shared, sessionFolder: options.sessionFolder },
+    folderChanges: options.folderChanges,
     recordInLedger: ledger.methods.recordInLedger,
-    leftovers: options.leftovers,
-    place: options.ownership?.place,
+    ...{ leftovers: options.leftovers, place: options.ownership?.place },
     trusts: trust.trusts,
     ownership: options.ownership ?? createSoleOwnership(store),
     ownerFeed: options.ownerFeed,

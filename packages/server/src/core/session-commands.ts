@@ -12,6 +12,7 @@ import {
 import { causedBy } from './caused-by.ts'
 import { decide } from './decide.ts'
 import type { DecideContext } from './decision.ts'
+import { folderCommands, isFolderCommand } from './folder-changes.ts'
 import { type ForkCopy, forkSession } from './fork-session.ts'
 import type { LedgerDraft } from './ledger-store.ts'
 import { type LogPoint, pointBefore } from './point-before.ts'
@@ -60,11 +61,12 @@ export function createSessionCommands(
     point = await pointFor(command, context, decideContext())
     const continuedBy = await agentContinuing(command)
     const copy = await copyFor(command, context, decideContext())
+    const doneInFolder = await doInFolder(context, command)
     let receipt: Receipt = { commandId, seq: 0 }
     const recorded = log.transact((state) => {
       const { reply, drafts, ...decision } = decide(state, command, {
         ...decideContext(),
-        ...defined({ continuedBy }),
+        ...defined({ continuedBy, doneInFolder }),
       })
       return {
         ...decision,
@@ -141,6 +143,13 @@ async function copyFor(
   return forkSession(services, log.state, into, { title, by, before })
 }
 
+/** Does the work of a command in the folder of the session; undefined for other commands. */
+async function doInFolder(context: SessionContext, command: Command): Promise<EventDraft[] | undefined> {
+  if (!isFolderCommand(command)) return undefined
+  const { workInFolder } = await import('./folder-work.ts')
+  return workInFolder(context, command)
+}
+
 function promptToGoBackTo(command: Command): string | undefined {
   if (command.type === 'session.fork') return command.before
   return command.type === 'session.rewind' && command.talk ? command.promptId : undefined
@@ -174,6 +183,7 @@ const worksWithoutAgent: ReadonlySet<Command['type']> = new Set([
   'prompt.withdraw',
   'session.close',
   'session.hand-over',
+  ...folderCommands,
 ])
 
 /**

@@ -5,6 +5,7 @@ import type { CheckedCalls } from './checked-calls.ts'
 import type { Clock, Ids } from './clock.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import type { SessionEnvironments } from './environment.ts'
+import type { FolderChanges } from './folder-changes.ts'
 import type { Trusts } from './folder-trust.ts'
 import type { WriteHandOff } from './hand-off-writer.ts'
 import type { HostObserver } from './host-observer.ts'
@@ -36,6 +37,7 @@ export type SessionServices = {
   readonly awaits?: string
   readonly ownerFeed: OwnerFeed | undefined
   readonly sessionFolder: SessionFolder | undefined
+  readonly folderChanges: FolderChanges | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Limits

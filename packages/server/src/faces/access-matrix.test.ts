@@ -206,6 +206,7 @@ it.each(names)('the example request of the route %s is valid', (name) => {
   expect(problems.flatMap((error) => error?.issues ?? [])).toEqual([])
 })
 
+const seen = { path: 'x', blob: '0'.repeat(40) }
 const commandSamples: Readonly<Record<CommandType, Record<string, unknown>>> = {
   'prompt.submit': { text: '[]' },
   'prompt.withdraw': { promptId: 'prm_x' },
@@ -223,6 +224,13 @@ const commandSamples: Readonly<Record<CommandType, Record<string, unknown>>> = {
   'session.compact': {},
   'session.rewind': { promptId: 'prm_x' },
   'session.unrewind': {},
+  'changes.discard': { base: 'HEAD', files: [seen] },
+  'changes.restore': { discarded: 1 },
+  'changes.stage': { files: [seen] },
+  'changes.unstage': { files: [seen] },
+  'changes.commit': { message: 'x', files: [seen] },
+  'branch.push': { branch: 'x', commit: seen.blob },
+  'pull-request.open': { title: 'x' },
 }
 
 /** Commands whose fields need more scopes than their type. */

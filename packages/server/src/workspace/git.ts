@@ -64,6 +64,7 @@ export type GitVariable =
 
 type LookCommand =
   | 'cat-file'
+  | 'check-attr'
   | 'check-ignore'
   | 'diff'
   | 'diff-files'

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { peopleIn } from './folder-changes-under-test.ts'
 import { createGitIn } from './git.ts'
 import { hookCases, hostileCases, setUpEverything } from './hostile-cases-under-test.ts'
 import {
@@ -110,6 +112,36 @@ async function snapshotThings(path: string, root: string, env: Record<string, st
   await folders.forget(path, 'ses_1')
   return files.map((file) => file.path)
 }
+
+/** Discards changes of the folder, completely and in part, and undoes it. Returns whether that could be done. */
+async function writeThings(path: string, env: Record<string, string | undefined>): Promise<boolean> {
+  write(path, { 'a.txt': 'since\n', 'since.txt': 'since\n' })
+  const { list, see, hunks, discard, restore } = peopleIn(path, { env })
+  if ((await list().catch(() => [])).length === 0) return false
+  await restore(await discard([await see('since.txt')]))
+  // A repository may have a filter for its text files.
+  await discard([await see('a.txt')]).catch((error) => expect(error).toMatchObject({ code: 'not_supported' }))
+  write(path, { 'a.txt': 'again\n' })
+  const part = { ...(await see('a.txt')), hunks: await hunks('a.txt') }
+  await discard([part]).catch((error) => expect(error).toMatchObject({ code: 'not_supported' }))
+  return readFileSync(join(path, 'since.txt'), 'utf8') === 'since\n'
+}
+
+describe('discarding changes of an untrusted folder runs nothing from it', () => {
+  it.each(others)('%s', async (_, { setUp, env, unreadable = false }: HostileCase) => {
+    using place = createHostileFolder(setUp)
+    const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
+    const isDone = await writeThings(place.folder, given)
+    if (!unreadable && place.folder.endsWith('/repository')) expect(isDone).toBe(true)
+    expect(ran(place)).toBe(false)
+  })
+
+  it('with all settings, filters and hooks', async () => {
+    using place = createHostileFolder(setUpEverything)
+    await writeThings(place.folder, { PATH: process.env.PATH, HOME: place.root })
+    expect(ran(place)).toBe(false)
+  })
+})
 
 describe('taking and restoring snapshots of an untrusted folder runs nothing from it', () => {
   it.each(others)('%s', async (_, { setUp, env }: HostileCase) => {

@@ -7,61 +7,91 @@ import { workPrefix } from './snapshot.ts'
 
 /**
  * Makes paths of the work tree what they are in `tree`, and leaves the others alone. `now` is a snapshot that was just
- * taken. Git compares each file with that snapshot before it writes: if one differs, nothing is changed.
- *
- * If this is killed, some of the paths are restored. Repeating it restores the others.
+ * taken.
  */
 export async function restorePaths(
   at: ShadowFolder,
   { now, tree, paths }: { readonly now: string; readonly tree: string; readonly paths: readonly string[] },
 ): Promise<{ readonly tree: string; readonly missing: readonly string[] }> {
+  const { entries, missing } = await plan(at, tree, paths)
+  return { tree: await writeEntries(at, now, entries), missing }
+}
+
+/** What a path of a tree is: its mode and its object. */
+export type TreeEntry = { readonly mode: string; readonly object: string }
+/** Paths with what they become; undefined removes a path. */
+export type Entries = ReadonlyMap<string, TreeEntry | undefined>
+
+/**
+ * Writes the entries into the work tree. `now` is a snapshot that was just taken. Git compares each file with that
+ * snapshot before it writes: if one differs, nothing is changed.
+ *
+ * If this is killed, some of the paths are written. Repeating it writes the others. Returns the tree that follows.
+ */
+export async function writeEntries(at: ShadowFolder, now: string, entries: Entries): Promise<string> {
   const { place } = at.shadow
   const index = join(place, `${workPrefix}${randomBytes(6).toString('hex')}`)
   const planned = `${index}-planned`
   try {
     // Git replaces an index and never changes it, so a link is as good as a copy.
     await Promise.all([index, planned].map((made) => link(join(place, 'index'), made)))
-    const { lines, missing, written } = await plan(at, tree, new Set(paths))
+    const written = [...entries].flatMap(([path, entry]) => (entry ? [path] : []))
     await expectNothingInTheWay(at, index, written)
-    await at.git(['update-index', '-z', '--index-info'], { index: planned, input: lines })
+    await at.git(['update-index', '-z', '--index-info'], { index: planned, input: linesOf(entries, now) })
     const target = (await at.git(['write-tree'], { index: planned })).toString().trim()
-    if (target === now) return { tree: now, missing }
+    if (target === now) return now
     const read = await at.tryGit(['read-tree', '-m', '-u', now, target], { index })
     if (read.code !== 0) throw inTheWay(read.stderr)
     await rename(index, join(place, 'index'))
-    return { tree: target, missing }
+    return target
   } finally {
     const made = [index, planned].flatMap((path) => [path, `${path}.lock`])
     await Promise.all(made.map((path) => rm(path, { force: true })))
   }
 }
 
-/** The entries of the paths in the tree, as `update-index --index-info` reads them, with the removals first. */
-async function plan(at: ShadowFolder, tree: string, paths: ReadonlySet<string>) {
-  const listed = (await at.git(['ls-tree', '-r', '-z', '--full-tree', tree])).toString().split('\0')
-  const entries = new Map<string, string>()
-  for (const line of listed) {
-    const path = line.slice(line.indexOf('\t') + 1)
-    if (paths.has(path)) entries.set(path, line)
-  }
-  const stored = await storedAmong(at, [...entries.values()].map(objectOf))
-  const missing = [...entries].flatMap(([path, line]) =>
-    isSubmodule(line) || !stored.has(objectOf(line)) ? [path] : [],
+/** The entries as `update-index --index-info` reads them, with the removals first. */
+export function linesOf(entries: Entries, { length }: string): Buffer {
+  const removed = [...entries].filter(([, entry]) => !entry)
+  const kept = [...entries].filter(([, entry]) => entry)
+  const lines = [...removed, ...kept].map(([path, entry]) =>
+    entry ? `${entry.mode} ${entry.object}\t${path}\0` : `0 ${'0'.repeat(length)}\t${path}\0`,
   )
+  return Buffer.from(lines.join(''))
+}
+
+/** The entries of the paths in the tree, without those whose objects do not exist any more. */
+async function plan(at: ShadowFolder, tree: string, paths: readonly string[]) {
+  const found = await entriesIn(at, tree, new Set(paths))
+  const stored = await storedAmong(
+    at,
+    [...found.values()].map(({ object }) => object),
+  )
+  const isMissing = ({ mode, object }: TreeEntry) => mode === submodule || !stored.has(object)
+  const missing = [...found].flatMap(([path, entry]) => (isMissing(entry) ? [path] : []))
   const left = new Set(missing)
-  const removed = [...paths].filter((path) => !entries.has(path))
-  const zeros = '0'.repeat(tree.length)
-  const lines = [
-    ...removed.map((path) => `0 ${zeros}\t${path}`),
-    ...[...entries].flatMap(([path, line]) =>
-      left.has(path) ? [] : [`${line.slice(0, 6)} ${objectOf(line)}\t${path}`],
-    ),
-  ]
-  return {
-    lines: Buffer.from(lines.map((line) => `${line}\0`).join('')),
-    missing,
-    written: [...entries.keys()].filter((path) => !left.has(path)),
+  const entries = new Map(paths.filter((path) => !left.has(path)).map((path) => [path, found.get(path)]))
+  return { entries, missing }
+}
+
+export const submodule = '160000'
+
+/** The entries of the paths in a tree. Paths that the tree does not have are absent. */
+export async function entriesIn(
+  at: ShadowFolder,
+  tree: string,
+  paths: ReadonlySet<string>,
+): Promise<Map<string, TreeEntry>> {
+  const listed = (await at.git(['ls-tree', '-r', '-z', '--full-tree', tree])).toString().split('\0')
+  const entries = new Map<string, TreeEntry>()
+  for (const line of listed) {
+    const tab = line.indexOf('\t')
+    const path = line.slice(tab + 1)
+    if (!paths.has(path)) continue
+    const [mode = '', , object = ''] = line.slice(0, tab).split(' ')
+    entries.set(path, { mode, object })
   }
+  return entries
 }
 
 const pathsAtOnce = 500
@@ -91,10 +121,6 @@ function withFolders(path: string): string[] {
   const parts = path.split('/')
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
 }
-
-/** A line of `ls-tree`: `mode type object<tab>path`. */
-const objectOf = (line: string) => line.slice(0, line.indexOf('\t')).split(' ')[2] ?? ''
-const isSubmodule = (line: string) => line.startsWith('160000 ')
 
 /** Those of the objects that exist. Objects of the repository may have been removed by its garbage collection. */
 async function storedAmong(at: ShadowFolder, objects: readonly string[]): Promise<ReadonlySet<string>> {

@@ -15,6 +15,7 @@ export function createSessionFolder(options: ShadowedFoldersOptions): ShadowedFo
     restore: async (...given) => (await folders()).restore(...given),
     share: async (...given) => (await folders()).share(...given),
     forget: async (...given) => (await folders()).forget(...given),
+    write: async (...given) => (await folders()).write(...given),
     now: async (...given) => (await folders()).now(...given),
     stored: async (...given) => (await folders()).stored(...given),
   }

@@ -114,6 +114,12 @@ export async function keepTree({ gitDir }: Shadow, sessionId: string, tree: stri
   await rename(made, join(folder, tree))
 }
 
+/** Whether a tree is kept for a session. */
+export async function isKept({ gitDir }: Shadow, sessionId: string, tree: string): Promise<boolean> {
+  const found = await stat(join(refsOf(gitDir, sessionId), tree)).catch(() => undefined)
+  return found !== undefined
+}
+
 export async function shareTrees({ gitDir }: Shadow, from: string, to: string): Promise<void> {
   await cp(refsOf(gitDir, from), refsOf(gitDir, to), { recursive: true }).catch(
     (error: NodeJS.ErrnoException) => {

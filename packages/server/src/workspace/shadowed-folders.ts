@@ -1,9 +1,10 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { defined, ParleyError } from '@parley/protocol'
-import type { SessionFolder } from '../core/session-folder.ts'
+import type { SessionFolder, SnapshotOptions } from '../core/session-folder.ts'
 import { createGitIn, createShadowGit } from './git.ts'
 import { headOf } from './head.ts'
+import type { Entries } from './restore.ts'
 import { forgetTrees, keepTree, shareTrees } from './shadow.ts'
 import { openShadow, type ShadowFolder } from './shadow-folder.ts'
 import { type TakenTree, takeTree } from './snapshot.ts'
@@ -21,9 +22,15 @@ const usualLimits: SnapshotLimits = { budgetMs: 2_000, misses: 3 }
 export type ShadowedFolders = SessionFolder & {
   /** Stores the tree of the folder as it is now, without keeping it for a session, and works with it. */
   now<Result>(folder: string, work: (at: ShadowFolder, tree: TakenTree) => Promise<Result>): Promise<Result>
+  /** Takes a snapshot that is kept for the session, and writes the entries that `work` returns. */
+  write(folder: string, options: SnapshotOptions, work: WriteWork): Promise<Written>
   /** Works with the trees that are stored. */
   stored<Result>(folder: string, work: (at: ShadowFolder) => Promise<Result>): Promise<Result>
 }
+
+/** The entries to write, by their paths in the work tree. `now` is the tree of the work tree. */
+export type WriteWork = (at: ShadowFolder, now: string) => Promise<Entries>
+export type Written = { readonly before: string; readonly after: string }
 
 export type ShadowedFoldersOptions = {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -31,16 +38,10 @@ export type ShadowedFoldersOptions = {
   readonly limits?: Partial<SnapshotLimits>
 }
 
-/** A tree that is taken next, and the sessions that it is kept for. */
-type Waiting = { readonly sessions: Set<string>; readonly taken: Promise<TakenTree> }
-
 export function createShadowedFolders(options: ShadowedFoldersOptions): ShadowedFolders {
   const { env, root } = options
-  const limits = { ...usualLimits, ...options.limits }
   const parts = { gitIn: createGitIn(env), ...createShadowGit(env), root }
-  const inTurn = createTurns()
-  const waiting = new Map<string, Waiting>()
-  const misses = new Map<string, number>()
+  const { inTurn, take, change } = createTaking({ ...usualLimits, ...options.limits })
   let swept: Promise<void> | undefined
 
   async function open(folder: string, signal?: AbortSignal): Promise<ShadowFolder> {
@@ -48,6 +49,56 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
     await swept
     return openShadow(parts, folder, signal)
   }
+
+  return {
+    async snapshot(folder, { sessionId }) {
+      const at = await open(folder)
+      const head = headOf(at.repository.look)
+      const { tree, leftOut } = await take(at, sessionId)
+      return { tree, leftOut, ...defined({ head: await head }) }
+    },
+    async restore(folder, { sessionId, tree, paths, signal }) {
+      const at = await open(folder, signal)
+      const { restorePaths } = await import('./restore.ts')
+      const wanted = paths.map((path) => inWorkTree(at, path))
+      let missing: readonly string[] = []
+      const { before, after } = await change(at, sessionId, async (now) => {
+        const restored = await restorePaths(at, { now, tree, paths: wanted })
+        missing = restored.missing
+        return restored.tree
+      })
+      return { before, tree: after, missing }
+    },
+    async write(folder, { sessionId, signal }, work) {
+      const at = await open(folder, signal)
+      const { writeEntries } = await import('./restore.ts')
+      return change(at, sessionId, async (now) => writeEntries(at, now, await work(at, now)))
+    },
+    async share(folder, sessionId, fork) {
+      const { shadow } = await open(folder)
+      await inTurn(shadow.gitDir, () => shareTrees(shadow, sessionId, fork))
+    },
+    async forget(folder, sessionId) {
+      const at = await open(folder)
+      const prune = () => at.git(['prune', '--expire=1.hour.ago'])
+      await inTurn(at.shadow.gitDir, () => forgetTrees(at.shadow, sessionId, prune))
+    },
+    async now(folder, work) {
+      const at = await open(folder)
+      return work(at, await take(at))
+    },
+    stored: async (folder, work) => work(await open(folder)),
+  }
+}
+
+/** A tree that is taken next, and the sessions that it is kept for. */
+type Waiting = { readonly sessions: Set<string>; readonly taken: Promise<TakenTree> }
+
+/** Takes the trees of folders, one after the other in each project. */
+function createTaking(limits: SnapshotLimits) {
+  const inTurn = createTurns()
+  const waiting = new Map<string, Waiting>()
+  const misses = new Map<string, number>()
 
   /**
    * Takes the tree when the earlier work in the project is done, and keeps it for the session. Callers that wait for
@@ -80,40 +131,17 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
     return taken
   }
 
-  return {
-    async snapshot(folder, { sessionId }) {
-      const at = await open(folder)
-      const head = headOf(at.repository.look)
-      const { tree, leftOut } = await take(at, sessionId)
-      return { tree, leftOut, ...defined({ head: await head }) }
-    },
-    async restore(folder, { sessionId, tree, paths, signal }) {
-      const at = await open(folder, signal)
-      const { restorePaths } = await import('./restore.ts')
-      const wanted = paths.map((path) => inWorkTree(at, path))
-      return inTurn(at.shadow.gitDir, async () => {
-        const { tree: now } = await takeTree(at)
-        await keepTree(at.shadow, sessionId, now)
-        const restored = await restorePaths(at, { now, tree, paths: wanted })
-        await keepTree(at.shadow, sessionId, restored.tree)
-        return { before: now, ...restored }
-      })
-    },
-    async share(folder, sessionId, fork) {
-      const { shadow } = await open(folder)
-      await inTurn(shadow.gitDir, () => shareTrees(shadow, sessionId, fork))
-    },
-    async forget(folder, sessionId) {
-      const at = await open(folder)
-      const prune = () => at.git(['prune', '--expire=1.hour.ago'])
-      await inTurn(at.shadow.gitDir, () => forgetTrees(at.shadow, sessionId, prune))
-    },
-    async now(folder, work) {
-      const at = await open(folder)
-      return work(at, await take(at))
-    },
-    stored: async (folder, work) => work(await open(folder)),
-  }
+  /** Changes the work tree, and keeps the trees before and after it for a session. */
+  const change = (at: ShadowFolder, sessionId: string, work: (now: string) => Promise<string>) =>
+    inTurn(at.shadow.gitDir, async () => {
+      const { tree: before } = await takeTree(at)
+      await keepTree(at.shadow, sessionId, before)
+      const after = await work(before)
+      await keepTree(at.shadow, sessionId, after)
+      return { before, after }
+    })
+
+  return { inTurn, take, change }
 }
 
 /** Does one thing after the other for each key. */
@@ -132,7 +160,7 @@ function createTurns() {
 }
 
 /** The path in the work tree. Git refuses paths that leave it. */
-function inWorkTree({ folder, shadow }: ShadowFolder, path: string): string {
+export function inWorkTree({ folder, shadow }: ShadowFolder, path: string): string {
   const prefix = relative(shadow.workTree, folder)
   const inside = join(prefix, path)
   const isInside = path !== '' && !/^\/|\0|(^|\/)(\.\.?|\.git)(\/|$)/i.test(path)

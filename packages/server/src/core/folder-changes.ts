@@ -1,0 +1,47 @@
+import type { Command, CommandOf, Committed, Discarded, OpenedPullRequest, Pushed } from '@parley/protocol'
+
+/**
+ * PORT. Writes for a person in the folder of a session, in its repository, and at other machines. Rules:
+ * - a folder is an absolute path as `session.created` records it.
+ * - in a folder that is not trusted, nothing that the folder names is run, and no other machine is reached.
+ * - a file that has another content than the command says is not changed: the work rejects with ParleyError `conflict`,
+ *   and nothing is changed.
+ * - work that was killed at any moment can be repeated with the same command. What was done already is not done again.
+ */
+export type FolderChanges = {
+  discard(folder: string, asked: Asked<'changes.discard'>): Promise<Discarded>
+  /** Undoes a discard. */
+  restore(folder: string, asked: Omit<Asked<'changes.restore'>, 'command'> & Undone): Promise<void>
+  stage(folder: string, asked: Asked<'changes.stage' | 'changes.unstage'>): Promise<void>
+  commit(folder: string, asked: Asked<'changes.commit'>): Promise<Committed>
+  push(folder: string, asked: Asked<'branch.push'>): Promise<Pushed>
+  openPullRequest(folder: string, asked: Asked<'pull-request.open'>): Promise<OpenedPullRequest>
+}
+
+export type Asked<Type extends FolderCommand['type']> = {
+  readonly sessionId: string
+  readonly command: CommandOf<Type>
+  /** Whether a folder is trusted. */
+  readonly trusts: (folder: string) => boolean
+  /** Aborts the work, which can then be repeated. */
+  readonly signal: AbortSignal
+}
+
+export type Undone = { readonly discarded: Discarded }
+
+export const folderCommands = [
+  'changes.discard',
+  'changes.restore',
+  'changes.stage',
+  'changes.unstage',
+  'changes.commit',
+  'branch.push',
+  'pull-request.open',
+] as const satisfies readonly Command['type'][]
+
+/** A command whose work is done in the folder before the command is recorded. */
+export type FolderCommand = CommandOf<(typeof folderCommands)[number]>
+
+export function isFolderCommand(command: Command): command is FolderCommand {
+  return (folderCommands as readonly Command['type'][]).includes(command.type)
+}

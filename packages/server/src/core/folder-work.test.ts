@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { folderForTest } from '../testing/temporary-folder.ts'
+import { createFolderChanges } from '../workspace/folder-changes.ts'
+import { createWorkspace } from '../workspace/index.ts'
+import { createSessionFolder } from '../workspace/session-folder.ts'
+import { hostUnderTest } from './host-under-test.ts'
+
+const env = { PATH: process.env.PATH, HOME: '/nonexistent' }
+const person = ['-c', 'user.name=p', '-c', 'user.email=p@example.com']
+
+async function tested() {
+  const folders = createSessionFolder({ env, root: folderForTest() })
+  const test = await hostUnderTest({ folderChanges: createFolderChanges({ env, folders }) })
+  const git = (...args: string[]) =>
+    execFileSync('git', [...person, ...args], { cwd: test.cwd, encoding: 'utf8' })
+  const write = (text: string) => writeFileSync(join(test.cwd, 'a.txt'), text)
+  git('init', '-q')
+  write('one\n')
+  git('add', '-A')
+  git('commit', '-qm', 'one')
+  const { changes } = createWorkspace({ env })
+  const seen = async () => {
+    const { files } = await changes({ path: test.cwd, trusted: false }, 'HEAD')
+    return files.map(({ path, blob = '' }) => ({ path, blob }))
+  }
+  return { test, git, write, seen, text: () => readFileSync(join(test.cwd, 'a.txt'), 'utf8') }
+}
+
+describe('a command that works in the folder', () => {
+  it('is recorded with its sender when its work is done, and takes effect once', async () => {
+    const { test, write, seen, text } = await tested()
+    await using _ = test
+    const { id } = await test.create()
+    write('two\n')
+    const by = { person: { id: 'per_1', name: 'Ada' }, via: 'http' } as const
+    const files = await seen()
+    const discard = { type: 'changes.discard', commandId: 'discard', base: 'HEAD', files } as const
+    const receipts = [await test.host.command(id, discard, by), await test.host.command(id, discard, by)]
+    expect(text()).toBe('one\n')
+    expect(receipts[1]).toEqual(receipts[0])
+    const { events } = await test.host.read(id, { after: (receipts[0]?.seq ?? 0) - 1, limit: 10 })
+    expect(events.map(({ json }) => JSON.parse(json))).toMatchObject([
+      { type: 'changes.discarded', files: [{ path: 'a.txt' }], actor: { person: { name: 'Ada' } } },
+    ])
+    const restore = { type: 'changes.restore', commandId: 'undo', discarded: receipts[0]?.seq ?? 0 } as const
+    await test.host.command(id, restore, by)
+    expect(text()).toBe('two\n')
+    const other = { ...restore, commandId: 'other', discarded: 1 }
+    await expect(test.host.command(id, other, by)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('records nothing if it is refused, and can be tried again', async () => {
+    const { test, write, seen, text } = await tested()
+    await using _ = test
+    const session = await test.create()
+    write('two\n')
+    const files = await seen()
+    const discard = { type: 'changes.discard', commandId: 'discard', base: 'HEAD', files } as const
+    write('three\n')
+    await expect(session.command(discard)).rejects.toMatchObject({ code: 'conflict' })
+    write('two\n')
+    await session.command(discard)
+    expect(text()).toBe('one\n')
+    expect(await session.events('changes.discarded')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,217 @@
+import { type Discarded, defined, type HunkRange, ParleyError } from '@parley/protocol'
+import type { Asked, Undone } from '../core/folder-changes.ts'
+import { patchOf, treePatch } from './changes.ts'
+import { asInFolder, conversionsOf, needsTrust, storedIn } from './converted.ts'
+import type { GitFolder, GitIn, Look } from './git.ts'
+import { headOf } from './head.ts'
+import { hunksIn, withoutHunks } from './lines.ts'
+import { type Entries, entriesIn, type TreeEntry } from './restore.ts'
+import { changedMeanwhile, expectSeen, isRegular, type NamedFile, namedFiles, pathsOf } from './seen-files.ts'
+import { isKept } from './shadow.ts'
+import type { ShadowFolder } from './shadow-folder.ts'
+import { inWorkTree, type ShadowedFolders } from './shadowed-folders.ts'
+import { differing, stagedEntries, writeStaged } from './staged.ts'
+
+export type ChangeParts = { readonly gitIn: GitIn; readonly folders: ShadowedFolders }
+
+/** A work tree that a command changes. */
+type Work = {
+  readonly at: ShadowFolder
+  /** Git at the top of the work tree. */
+  readonly top: GitFolder & { readonly trusted: boolean }
+  /** How the patches of the folder are read that people see. */
+  readonly look: Look
+}
+
+/**
+ * Makes files what they are in the base, completely or in some hunks. A snapshot is taken first. If files become those of
+ * HEAD, they are unstaged too.
+ */
+export async function discard(
+  { gitIn, folders }: ChangeParts,
+  folder: string,
+  { sessionId, command, trusts, signal }: Asked<'changes.discard'>,
+): Promise<Discarded> {
+  let base = ''
+  const unstaging = createUnstaging()
+  const written = folders.write(folder, { sessionId, signal }, async (at, now) => {
+    const work = workOn(gitIn, at, trusts)
+    const named = namedFiles(at, command.files)
+    const present = await expectSeen(at, now, named)
+    const found = await baseOf(work, sessionId, command.base)
+    base = found.id
+    const entries = await discardedEntries(work, { ...found, named, present, now })
+    const whole = named.filter(({ file }) => file.hunks === undefined)
+    if (found.isHead) await unstaging.unstage(work, found.id, pathsOf(whole))
+    return entries
+  })
+  const { before, after } = await written.catch(async (error) => {
+    await unstaging.undo()
+    throw error
+  })
+  const files = command.files.map(({ path, from, hunks }) => ({
+    path,
+    ...defined({ from, hunks: hunks?.length }),
+  }))
+  return { files, base, before, after, ...defined({ staged: unstaging.staged }) }
+}
+
+/** Makes the files of a discard what they were before it, if they still are what it has made of them. */
+export async function restoreDiscarded(
+  { gitIn, folders }: ChangeParts,
+  folder: string,
+  { sessionId, discarded, trusts, signal }: Omit<Asked<'changes.restore'>, 'command'> & Undone,
+): Promise<void> {
+  const { files, before, after, staged = [] } = discarded
+  await folders.write(folder, { sessionId, signal }, async (at, now) => {
+    const paths = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]))
+    const wanted = paths.map((path) => inWorkTree(at, path))
+    const [present, old, left] = await Promise.all(
+      [now, before, after].map((tree) => entriesIn(at, tree, new Set(wanted))),
+    )
+    const entries = differing(wanted, old!, present!)
+    // A path that has its old content already was restored by an earlier attempt.
+    const changed = [...differing(wanted, present!, left!).keys()].find((path) => entries.has(path))
+    if (changed !== undefined) throw changedMeanwhile(changed, present!.get(changed)?.object)
+    if (staged.length > 0) await stageAgain(workOn(gitIn, at, trusts), staged)
+    return entries
+  })
+}
+
+/** Stages again what a discard has unstaged, unless something else was staged since. */
+async function stageAgain({ at, top }: Work, staged: NonNullable<Discarded['staged']>): Promise<void> {
+  const paths = staged.map(({ path }) => path)
+  const head = await headOf(top.look)
+  const [now, base] = await Promise.all([stagedEntries(top.look, paths), entriesAt(at, head, paths)])
+  const others = differing(paths, now, base)
+  const left = staged.filter(({ path }) => !others.has(path))
+  const entries = left.map(({ path, mode, blob }) => [path, entryOf(mode, blob)] as const)
+  await writeStaged(top.change, new Map(entries), staged[0]?.blob ?? '')
+}
+
+const nothing = { mode: '0', blob: (like: string) => '0'.repeat(like.length) }
+const entryOf = (mode: string, object: string) => (mode === nothing.mode ? undefined : { mode, object })
+
+function workOn(gitIn: GitIn, at: ShadowFolder, trusts: (folder: string) => boolean): Work {
+  const { workTree } = at.shadow
+  const trusted = trusts(workTree)
+  return {
+    at,
+    top: { ...gitIn({ path: workTree, trusted }), trusted },
+    look: gitIn({ path: at.folder, trusted: trusts(at.folder) }).look,
+  }
+}
+
+type Base = {
+  /** A commit or a tree; empty if there is no commit. */
+  readonly id: string
+  readonly isCommit: boolean
+  readonly isHead: boolean
+}
+
+/** What the files are compared with: a commit of the repository, or a snapshot of this session. */
+async function baseOf({ at, top }: Work, sessionId: string, given: string): Promise<Base> {
+  const head = at.shadow.repository ? await headOf(top.look) : undefined
+  if (given === '' || given === 'HEAD') {
+    if (at.shadow.repository) return { id: head ?? '', isCommit: true, isHead: true }
+    throw new ParleyError('not_supported', 'This folder is not a git repository: there is no commit.')
+  }
+  const { stdout } = await at.tryGit(['cat-file', '-t', given])
+  const type = stdout.trim()
+  if (type === 'commit') return { id: given, isCommit: true, isHead: given === head }
+  if (type === 'tree' && (await isKept(at.shadow, sessionId, given)))
+    return { id: given, isCommit: false, isHead: false }
+  throw new ParleyError('not_found', `There is no commit or snapshot ${given} of this session.`)
+}
+
+async function entriesAt(
+  at: ShadowFolder,
+  id: string | undefined,
+  paths: readonly string[],
+): Promise<Map<string, TreeEntry>> {
+  return id ? entriesIn(at, id, new Set(paths)) : new Map()
+}
+
+type Discarding = Base & {
+  readonly named: readonly NamedFile[]
+  readonly present: ReadonlyMap<string, TreeEntry>
+  readonly now: string
+}
+
+async function discardedEntries(work: Work, discarding: Discarding): Promise<Entries> {
+  const { at, top } = work
+  const { named, id, isCommit } = discarding
+  const stored = await entriesAt(at, id, pathsOf(named))
+  const old = isCommit && stored.size > 0 ? await asInFolder(at, top, stored) : stored
+  const entries = new Map<string, TreeEntry | undefined>()
+  for (const one of named) {
+    const { file, path } = one
+    if (file.hunks) entries.set(path, await withoutSome(work, discarding, one, old.get(path)))
+    else for (const each of pathsOf([one])) entries.set(each, old.get(each))
+  }
+  return entries
+}
+
+/** The entry of a file without some of its hunks; undefined if nothing is left of a new file. */
+async function withoutSome(
+  work: Work,
+  { present, id, isCommit, now }: Discarding,
+  { file, path }: NamedFile,
+  old: TreeEntry | undefined,
+): Promise<TreeEntry | undefined> {
+  const { at, look, top } = work
+  const fresh = present.get(path)
+  if (file.from !== undefined || !isRegular(old) || !isRegular(fresh))
+    throw new ParleyError('validation_error', `Discard the whole change of ${file.path}: it has no parts.`)
+  const attributes = isCommit ? (await conversionsOf(top.look, [path])).get(path) : undefined
+  const encoded = attributes?.get('filter') ?? attributes?.get('working-tree-encoding')
+  if (encoded !== undefined) throw needsTrust(file.path, encoded)
+  const { patch, cut } = isCommit
+    ? await patchOf(look, at.folder, file.path, id === '' ? 'HEAD' : id)
+    : await treePatch(at, file.path, { from: id, to: now })
+  expectHunks(file.hunks ?? [], patch, cut)
+  const [before, after] = await Promise.all([contentOf(at, old), contentOf(at, fresh)])
+  const left = withoutHunks({ old: before, fresh: after }, file.hunks ?? [])
+  const mode = fresh?.mode ?? old?.mode
+  if (mode === undefined || (!old && left.length === 0)) return undefined
+  return { mode, object: await storedIn(at, left) }
+}
+
+const contentOf = async (at: ShadowFolder, entry: TreeEntry | undefined) =>
+  entry ? at.git(['cat-file', 'blob', entry.object]) : Buffer.alloc(0)
+
+/** Throws ParleyError `conflict` unless the patch has these hunks. */
+export function expectHunks(wanted: readonly HunkRange[], patch: string, cut: boolean): void {
+  if (cut) throw new ParleyError('too_large', 'The patch is too large to choose parts of it.')
+  const keyOf = ({ oldStart, oldLines, newStart, newLines }: HunkRange) =>
+    [oldStart, oldLines, newStart, newLines].join(' ')
+  const known = new Set(hunksIn(patch).map(keyOf))
+  if (wanted.every((hunk) => known.has(keyOf(hunk)))) return
+  throw new ParleyError('conflict', 'The file has other hunks by now. Look at its changes again.')
+}
+
+/** Unstages files, and stages them again if a later step fails. */
+function createUnstaging() {
+  let undo = async () => {}
+  let staged: Discarded['staged']
+  return {
+    get staged() {
+      return staged
+    },
+    undo: () => undo().catch(() => undefined),
+    async unstage({ at, top }: Work, head: string, paths: readonly string[]): Promise<void> {
+      if (paths.length === 0) return
+      const [now, base] = await Promise.all([stagedEntries(top.look, paths), entriesAt(at, head, paths)])
+      const before = differing(paths, now, base)
+      if (before.size === 0) return
+      const like = [...now.values(), ...base.values()][0]?.object ?? ''
+      await writeStaged(top.change, differing(paths, base, now), like)
+      undo = () => writeStaged(top.change, before, like)
+      staged = [...before].map(([path, entry]) => ({
+        path,
+        mode: entry?.mode ?? nothing.mode,
+        blob: entry?.object ?? nothing.blob(like),
+      }))
+    },
+  }
+}

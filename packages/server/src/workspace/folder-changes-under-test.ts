@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import type { CommandInput, FileChange, HunkRange, SeenChange } from '@parley/protocol'
+import type { Asked, FolderCommand } from '../core/folder-changes.ts'
+import { folderForTest } from '../testing/temporary-folder.ts'
+import { createFolderChanges } from './folder-changes.ts'
+import { git, write } from './hostile-repository-under-test.ts'
+import { type Comparison, createWorkspace } from './index.ts'
+import { hunksIn } from './lines.ts'
+import { createSessionFolder } from './session-folder.ts'
+
+export const sessionId = 'ses_1'
+
+export function repository(files: Record<string, string>): string {
+  const folder = folderForTest()
+  git(folder, 'init', '-q', '-b', 'main', '--template=')
+  write(folder, files)
+  git(folder, 'add', '-A')
+  git(folder, 'commit', '-qm', 'first')
+  return folder
+}
+
+type Fields<Type extends FolderCommand['type']> = Omit<
+  Extract<CommandInput, { type: Type }>,
+  'type' | 'commandId'
+>
+
+/** What people do in a folder, with the real git. */
+export function peopleIn(
+  folder: string,
+  { trusted = false, env = { PATH: process.env.PATH, HOME: '/nonexistent' } as NodeJS.ProcessEnv } = {},
+) {
+  const folders = createSessionFolder({ env, root: join(folderForTest(), 'shadows') })
+  const workspace = createWorkspace({ env, folders })
+  const changes = createFolderChanges({ env, folders })
+  const seen = { path: folder, trusted }
+  let commands = 0
+  const asked = <Type extends FolderCommand['type']>(type: Type, fields: Fields<Type>, commandId?: string) =>
+    ({
+      sessionId,
+      command: { type, commandId: commandId ?? `cmd_${commands++}`, ...fields },
+      trusts: () => trusted,
+      signal: new AbortController().signal,
+    }) as unknown as Asked<Type>
+  const list = async (compared: Comparison = 'HEAD') => (await workspace.changes(seen, compared)).files
+  return {
+    ...{ folders, changes, asked, list },
+    take: async () => (await folders.snapshot(folder, { sessionId })).tree,
+    /** The file as a person sees it now. */
+    async see(path: string, compared?: Comparison): Promise<SeenChange> {
+      const found = (await list(compared)).find((file) => file.path === path)
+      if (!found) throw new Error(`${path} has not changed.`)
+      return seenFile(found)
+    },
+    async hunks(path: string, compared: Comparison = 'HEAD'): Promise<HunkRange[]> {
+      return hunksIn((await workspace.patch(seen, path, compared)).patch)
+    },
+    discard: (files: readonly SeenChange[], base = 'HEAD') =>
+      changes.discard(folder, asked('changes.discard', { base, files: [...files] })),
+    restore: (discarded: Awaited<ReturnType<typeof changes.discard>>) =>
+      changes.restore(folder, { ...asked('changes.restore', { discarded: 1 }), discarded }),
+  }
+}
+
+export function seenFile({ path, from, blob = '' }: FileChange): SeenChange {
+  return { path, blob, ...(from !== undefined && { from }) }
+}

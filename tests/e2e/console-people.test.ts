@@ -78,7 +78,8 @@ describe('a viewer', () => {
     const entries = page.getByRole('menuitem')
     await eventually(() => entries.allTextContents()).toEqual([
       'Find',
-      'Expand all',
+      'Expand all steps',
+      'Collapse old turns',
       'Copy folder path',
       'Event log',
       'Export',

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { phone } from './console-browser.ts'
+import { phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import {
   allowOnce,
@@ -92,6 +92,59 @@ describe('an open request', () => {
     expect(Math.abs((await top()) - before)).toBeLessThan(2)
     await page.getByRole('button', { name: 'Jump to latest' }).click()
     await eventually(() => isInSight(page, /would like to remove it/)).toBe(true)
+    await context.close()
+  })
+})
+
+describe('a turn', () => {
+  const line = (page: Page) => page.getByRole('group', { name: 'Current turn' })
+  const firstTextOf = async (id: string) => {
+    const path = `/api/sessions/${id}/events?limit=50`
+    const { events } = await server.call<{ events: { type: string; seq: number }[] }>(path)
+    return events.find(({ type }) => type === 'text.written')?.seq
+  }
+  const collapsed = (page: Page) => conversation(page).getByRole('article', { name: 'Collapsed turn' })
+
+  it('has a line above the conversation while its prompt is scrolled out, which leads to its start and collapses it', async () => {
+    const { page, context, consoleErrors } = await openTab({ viewport: { width: 1280, height: 480 } })
+    const id = await longSession(page)
+    await line(page).getByText('show markdown again').waitFor()
+    await line(page).getByText('Completed').waitFor()
+    await line(page).getByRole('button', { name: 'show markdown again' }).click()
+    await line(page).getByRole('group', { name: 'Prompt of this turn' }).waitFor()
+    await line(page).getByRole('button', { name: 'Go to the start of this turn' }).click()
+    await line(page).waitFor({ state: 'detached' })
+    await eventually(() => isInSight(page, /^show markdown again$/)).toBe(true)
+    const collapse = conversation(page).getByRole('button', { name: 'Collapse this turn' })
+    await eventually(() => collapse.last().evaluate((button) => button === document.activeElement)).toBe(true)
+
+    await page.getByRole('button', { name: 'Jump to latest' }).click()
+    await line(page).getByRole('button', { name: 'Collapse this turn' }).press('Enter')
+    const expand = conversation(page).getByRole('button', { name: 'show markdown again' })
+    await eventually(() => expand.evaluate((button) => button === document.activeElement)).toBe(true)
+    expect(await expand.getAttribute('aria-expanded')).toBe('false')
+    expect(await seriousFindings(page)).toEqual([])
+
+    await page.reload()
+    await eventually(() => collapsed(page).count()).toBe(1)
+    await expand.press('Enter')
+    await eventually(() => collapsed(page).count()).toBe(0)
+    await eventually(() => collapse.last().evaluate((button) => button === document.activeElement)).toBe(true)
+
+    await say(page, 'show markdown a third time')
+    await eventually(() => turnsEnded(id)).toBe(3)
+    await page.getByRole('button', { name: 'Session menu' }).click()
+    await page.getByRole('menuitem', { name: 'Collapse old turns' }).click()
+    await eventually(() => collapsed(page).count()).toBe(1)
+    await page.goto(`${server.url}/sessions/${id}#e${await firstTextOf(id)}`)
+    await eventually(() => collapsed(page).count()).toBe(0)
+    const linked = conversation(page).getByRole('article').filter({ hasText: 'What markdown looks like' })
+    await eventually(async () => {
+      const [row, frame] = [await boxOf(linked.first()), await boxOf(timeline(page))]
+      const middle = (frame.top + frame.bottom) / 2
+      return row.top < middle && middle < row.bottom
+    }).toBe(true)
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })

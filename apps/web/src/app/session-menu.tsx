@@ -3,6 +3,8 @@ import {
   ClipboardCopy,
   FoldVertical,
   GitFork,
+  ListChevronsDownUp,
+  ListChevronsUpDown,
   Minimize2,
   Pencil,
   Power,
@@ -19,6 +21,7 @@ import { useStore } from '../base/store.ts'
 import type { OpenMenu } from '../parts/menu.tsx'
 import MenuList, { type MenuEntry } from '../parts/menu-list.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
+import { collapseOldTurns } from '../session-data/collapsed-turns.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { exportEntry, lifecycleEntries } from '../sessions/session-entries.tsx'
 
@@ -33,6 +36,7 @@ export default function SessionMenu({ onRename, onFind, onHandOff, ...menu }: Pr
   const cwd = useSessionState((state) => state.cwd)
   const agent = useAgent(useSessionState((state) => state.agent))
   const all = useStore(preferences, (state) => state.expandAll)
+  const collapsed = useStore(preferences, (state) => state.collapseTurns)
   const run = (work: Promise<unknown>) => void work.catch(toastError)
   const fork = async () => navigate({ name: 'session', id: (await client.fork(id)).sessionId })
   const { change, remove } = lifecycleEntries({ id, title, pinned, archived })
@@ -41,9 +45,14 @@ export default function SessionMenu({ onRename, onFind, onHandOff, ...menu }: Pr
     prompts && { label: 'Rename', icon: Pencil, onSelect: onRename },
     { label: 'Find', icon: Search, onSelect: onFind },
     {
-      label: all ? 'Collapse all' : 'Expand all',
+      label: all ? 'Collapse all steps' : 'Expand all steps',
       icon: all ? FoldVertical : UnfoldVertical,
       onSelect: () => setPreferences({ expandAll: !all }),
+    },
+    {
+      label: collapsed ? 'Expand all turns' : 'Collapse old turns',
+      icon: collapsed ? ListChevronsUpDown : ListChevronsDownUp,
+      onSelect: () => collapseOldTurns(!collapsed),
     },
     {
       label: 'Copy folder path',

@@ -21,6 +21,7 @@ import { useAwaited } from '../session-data/awaited.ts'
 import { markSeen } from '../session-data/seen.ts'
 import { SessionProvider, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
+import { fetchTurnLines } from '../timeline/lazy-turn-line.tsx'
 import { Timeline } from '../timeline/timeline.tsx'
 import { useOpenWithFirstChange } from './open-with-first-change.ts'
 import { SessionHeader } from './session-header.tsx'
@@ -32,6 +33,7 @@ export function fetchSessionParts(): void {
   fetchDiffs()
   fetchCallDetails()
   fetchCards()
+  fetchTurnLines()
 }
 
 export function SessionPage({ id }: { id: string }) {

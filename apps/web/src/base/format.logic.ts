@@ -65,10 +65,10 @@ export function relativePath(path: string, folder: string): string {
   return folder !== '' && path.startsWith(root) ? path.slice(root.length) : path
 }
 
-/** The working time of a turn, and the time that it waited for people. */
-export function turnTime(durationMs: number, waited: number): string {
+/** The working time of a turn and, unless `short`, the time that it waited for people. */
+export function turnTime(durationMs: number, waited: number, short = false): string {
   const work = duration(Math.max(0, durationMs - waited))
-  return waited >= 1000 ? `${work}, ${duration(waited)} waiting for you` : work
+  return waited >= 1000 && !short ? `${work}, ${duration(waited)} waiting for you` : work
 }
 
 /** The heading of the day that a time belongs to. */

@@ -8,6 +8,8 @@ export type Preferences = {
   readonly theme: Theme
   /** Whether all steps and thoughts are expanded. */
   readonly expandAll: boolean
+  /** Whether all turns except the last ones are collapsed. */
+  readonly collapseTurns: boolean
   readonly notifications: boolean
   /** The choices of the last new session. */
   readonly agent?: string
@@ -27,6 +29,7 @@ export type Preferences = {
 export const preferences = createPersistedStore<Preferences>('preferences', {
   theme: 'system',
   expandAll: false,
+  collapseTurns: false,
   notifications: true,
   sidePanel: 'none',
   splitChanges: false,

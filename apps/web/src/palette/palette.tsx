@@ -7,6 +7,7 @@ import {
   History,
   Inbox,
   Keyboard,
+  ListChevronsDownUp,
   Moon,
   Plus,
   Settings,
@@ -23,6 +24,7 @@ import { navigate, useRoute } from '../base/route.ts'
 import { may } from '../base/self.ts'
 import { IconButton, Key } from '../parts/button.tsx'
 import { Dialog, pageDialog } from '../parts/dialog.tsx'
+import { collapseOldTurns } from '../session-data/collapsed-turns.ts'
 import { useAllSessions } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
 import { type TextFilter, type TextSearch, useTextSearch } from '../session-data/text-search.ts'
@@ -248,9 +250,14 @@ const pageCommands: readonly (PaletteCommand & { readonly scope?: Scope })[] = [
   { label: 'Theme: dark', icon: Moon, onSelect: () => setPreferences({ theme: 'dark' }) },
   { label: 'Theme: system', icon: Sun, onSelect: () => setPreferences({ theme: 'system' }) },
   {
-    label: 'Expand all, or collapse all',
+    label: 'Expand all steps, or collapse all steps',
     icon: UnfoldVertical,
     onSelect: () => setPreferences({ expandAll: !preferences.get().expandAll }),
+  },
+  {
+    label: 'Collapse old turns, or expand all turns',
+    icon: ListChevronsDownUp,
+    onSelect: () => collapseOldTurns(!preferences.get().collapseTurns),
   },
 ]
 

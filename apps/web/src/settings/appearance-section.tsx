@@ -46,6 +46,12 @@ export function AppearanceSection() {
           label="Open changes by themselves"
           note="On a wide screen, the first change of a session opens its changes beside the conversation."
         />
+        <Switch
+          name="collapseTurns"
+          state={state}
+          label="Collapse old turns"
+          note="All turns except the last two of a session are collapsed to one line when the session is opened."
+        />
       </div>
     </Section>
   )

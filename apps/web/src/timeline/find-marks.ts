@@ -1,6 +1,7 @@
 import { type RefObject, useEffect } from 'react'
 import { findText } from '../base/find-text.ts'
 import type { Hit } from './find.logic.ts'
+import { turnHeight } from './rows.logic.ts'
 
 const maxMarked = 2000
 /** The maximum number of frames that a row may take to be rendered and to reach its final position. */
@@ -92,7 +93,8 @@ function scrollIntoSight(range: Range, outermost: HTMLElement | null): boolean {
   for (let around = range.startContainer.parentElement; around; around = around.parentElement) {
     if (around.scrollHeight > around.clientHeight && /auto|scroll/.test(getComputedStyle(around).overflowY)) {
       const [box, words] = [around.getBoundingClientRect(), range.getBoundingClientRect()]
-      if (words.top < box.top + 8 || words.bottom > box.bottom - 8) {
+      const hidden = around === outermost ? turnHeight + 8 : 8
+      if (words.top < box.top + hidden || words.bottom > box.bottom - 8) {
         around.scrollTop += words.top - box.top - box.height / 2
         wasThere = false
       }

@@ -1,4 +1,3 @@
-import type { PromptPart } from '@parley/protocol'
 import { ArrowRightLeft } from 'lucide-react'
 import { useMatchesFind } from '../base/find-text.ts'
 import { amount, visible } from '../base/format.logic.ts'
@@ -6,8 +5,7 @@ import { Link } from '../parts/link.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { useAllSessions } from '../session-data/session-list.ts'
-
-export type HandOffPart = Extract<PromptPart, { type: 'text' | 'file' }> & { readonly handOff: string }
+import type { HandOffPart } from './prompt-text.logic.ts'
 
 /** What the agent got from an earlier session: where it is from and its size. The text is shown on request. */
 export function HandOffCard({ part: { text = '', handOff } }: { part: HandOffPart }) {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { type Reading, readTimeline, segmentsOf } from './nodes.logic.ts'
 import { listRows, type Opened, type RowList } from './rows.logic.ts'
 
-const opened: Opened = { by: new Map(), all: false }
+const opened: Opened = { by: new Map(), all: false, turnsFrom: 0 }
 const turn = fc.constantFrom('a', 'b', 'c')
 const id = fc.integer({ min: 0, max: 12 })
 const step = fc.oneof(

@@ -58,7 +58,7 @@ const asked = (id: string, toolCallId: string, at: number, resolvedAt?: number):
   },
   ...(resolvedAt !== undefined && { resolvedAt }),
 })
-const closed: Opened = { by: new Map(), all: false }
+const closed: Opened = { by: new Map(), all: false, turnsFrom: 0 }
 const keys = (nodes: readonly Node[]) => nodes.map((node) => node.key)
 const allKeys = (blocks: Block[], openTurn?: string) =>
   segmentsOf(blocks, openTurn).flatMap((segment) => keys(segment.nodes))
@@ -156,7 +156,7 @@ describe('the timeline in reading order', () => {
     const keysFrom = (from: number) =>
       rowsOf(segmentsOf(whole.slice(from), undefined), closed).map((row) => row.key)
     expect(keysFrom(0)).toEqual(keysFrom(3))
-    const opened: Opened = { by: new Map([['group:1', true]]), all: false }
+    const opened: Opened = { by: new Map([['group:1', true]]), all: false, turnsFrom: 0 }
     expect(rowsOf(segmentsOf(whole, undefined), opened)[0]?.open).toBe(true)
   })
 
@@ -196,7 +196,7 @@ describe('the timeline in reading order', () => {
 
   it("shows calls that are each other's parents", () => {
     const blocks = [call('a', 't', { parentToolCallId: 'b' }), call('b', 't', { parentToolCallId: 'a' })]
-    const all: Opened = { by: new Map(), all: true }
+    const all: Opened = { by: new Map(), all: true, turnsFrom: 0 }
     expect(rowsOf(segmentsOf(blocks, undefined), all).map((row) => row.key)).toEqual(['a', 'b'])
   })
 

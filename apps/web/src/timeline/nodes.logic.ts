@@ -1,4 +1,5 @@
 import { type Block, type BlockOf, placeBlocks, promptText, waitsOf } from '@parley/protocol'
+import { filesChanged, type Turn, turnOf } from './turn.logic.ts'
 
 /**
  * The timeline in reading order: a turn under its prompt, a subagent's blocks under its call, a request beside its
@@ -47,6 +48,8 @@ export type Segment = {
   readonly turnId: string | undefined
   readonly blocks: readonly Block[]
   readonly nodes: readonly Node[]
+  /** What the line of the turn shows. Undefined between two turns. */
+  readonly turn: Turn | undefined
   /** The start index in the timeline; undefined if a later block can still change the segments before this one. */
   readonly cut: number | undefined
 }
@@ -114,8 +117,14 @@ export function segmentsOf(
     const wasOpen = part.turnId !== undefined && part.turnId === openBefore
     if (!open && !wasOpen && before && isPart(before, part)) return before
     const nodes = foldQuiet(nodesOf(part.blocks), open)
-    return { ...part, nodes: isTakenBack(part) ? [takenBackGroup(part, nodes)] : nodes }
+    if (!isTakenBack(part)) return { ...part, nodes, turn: turnOf(part, nodes.find(isEnd)) }
+    const group = takenBackGroup(part, nodes)
+    return { ...part, nodes: [group], turn: turnOf(part, nodes.find(isEnd), group.key) }
   })
+}
+
+function isEnd(node: Node): node is Extract<Node, { type: 'end' }> {
+  return node.type === 'end'
 }
 
 function isTakenBack({ blocks }: Part): boolean {
@@ -237,18 +246,6 @@ function leafOf(
     default:
       return { type: block.type, key, block } as Node
   }
-}
-
-/** The files that completed calls report as changed, in order, each once. */
-function filesChanged(blocks: readonly Block[]): readonly string[] {
-  const files = new Set<string>()
-  for (const block of blocks) {
-    if (block.type !== 'tool-call' || block.status !== 'completed') continue
-    for (const content of block.content) if (content.type === 'diff') files.add(content.path)
-    if (block.kind !== 'edit' && block.kind !== 'delete' && block.kind !== 'move') continue
-    for (const { path } of block.locations ?? []) files.add(path)
-  }
-  return [...files]
 }
 
 function foldQuiet(nodes: readonly Node[], open: boolean): readonly Node[] {

@@ -6,7 +6,8 @@ import { useMatchesFind } from '../base/find-text.ts'
 import { visible } from '../base/format.logic.ts'
 import { useSelf } from '../base/self.ts'
 import { Picture } from '../call/picture.tsx'
-import { HandOffCard, type HandOffPart } from './hand-off-card.tsx'
+import { HandOffCard } from './hand-off-card.tsx'
+import { isHandOff, promptSummary, rewindText } from './prompt-text.logic.ts'
 import { RowActions } from './row-actions.tsx'
 
 export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'prompt'> }) {
@@ -63,13 +64,6 @@ function Clamped({ text, children }: { text: string; children: ReactNode }) {
   )
 }
 
-function promptSummary(parts: readonly PromptPart[]): string {
-  return parts
-    .filter((part) => !isHandOff(part))
-    .map((part) => (part.type === 'text' ? part.text : (rewindText(part) ?? part.name ?? part.type)))
-    .join(' ')
-}
-
 function PromptParts({ parts }: { parts: readonly PromptPart[] }) {
   return (
     <div className="flex flex-col gap-1.5">
@@ -79,10 +73,6 @@ function PromptParts({ parts }: { parts: readonly PromptPart[] }) {
       ))}
     </div>
   )
-}
-
-function isHandOff(part: PromptPart): part is HandOffPart {
-  return (part.type === 'text' || part.type === 'file') && part.handOff !== undefined
 }
 
 function PartView({ part }: { part: PromptPart }) {
@@ -105,12 +95,4 @@ function PartView({ part }: { part: PromptPart }) {
       <FileText size={13} aria-hidden /> {visible(part.path ?? part.name)}
     </p>
   )
-}
-
-/** The prompt of `session.rewind`, as text. */
-function rewindText(part: PromptPart): string | undefined {
-  if (part.type !== 'command' || part.name !== 'rewind') return undefined
-  const { arguments: target = '' } = part
-  if (target.startsWith('undo prm_')) return 'Undo the restore of files'
-  return target.startsWith('prm_') ? 'Restore files to their state before an earlier prompt' : undefined
 }

@@ -1,5 +1,6 @@
 import { type Block, type OpenBlock, showsEvent } from '@parley/protocol'
 import type { CallNode, GroupNode, Node, Segment } from './nodes.logic.ts'
+import type { Turn } from './turn.logic.ts'
 
 /** The rows of the list: nodes one below the other, each followed by its children if it is expanded. */
 export type Row = {
@@ -8,8 +9,12 @@ export type Row = {
   readonly open: boolean
   /** The estimated height in pixels, until the row is measured. */
   readonly estimate: number
+  /** The turn that the row belongs to. */
+  readonly turn: Turn | undefined
 } & (
   | { readonly node: Node }
+  /** The line of a collapsed turn. */
+  | { readonly collapsed: Turn }
   /** The block as it was when it started. Its component subscribes to its later content. */
   | { readonly writing: OpenBlock }
 )
@@ -18,6 +23,13 @@ export type Opened = {
   /** The nodes that the person expanded or collapsed, by key. */
   readonly by: ReadonlyMap<string, boolean>
   readonly all: boolean
+  /** Turns that ended before this `seq` are collapsed. */
+  readonly turnsFrom: number
+}
+
+function isCollapsed({ key, end, isTakenBack }: Turn, { by, turnsFrom }: Opened): boolean {
+  if (!end || isTakenBack) return false
+  return !(by.get(key) ?? end.seq >= turnsFrom)
 }
 
 export function isOpen(node: Node, opened: Opened): boolean {
@@ -53,17 +65,23 @@ export function listRows(segments: readonly Segment[], opened: Opened, before?: 
   const starts = known ? known.starts.slice(0, reused) : []
   const places = known?.places ?? new Map<string, number>()
   const isTaken = (key: string) => rows[places.get(key) ?? -1]?.key === key
-  const add = (node: Node, depth: number): void => {
-    const open = isOpen(node, opened)
-    const key = isTaken(node.key) ? `${node.key}:${rows.length}` : node.key
+  const keyFor = (wanted: string) => {
+    const key = isTaken(wanted) ? `${wanted}:${rows.length}` : wanted
     places.set(key, rows.length)
-    rows.push({ key, depth, open, estimate: estimatedHeight(node, open), node })
-    if (!open) return
-    for (const inner of innerOf(node)) add(inner, depth + 1)
+    return key
   }
-  for (const segment of segments.slice(reused)) {
+  const add = (node: Node, depth: number, turn: Turn | undefined): void => {
+    const open = isOpen(node, opened)
+    rows.push({ key: keyFor(node.key), depth, open, estimate: estimatedHeight(node, open), turn, node })
+    if (!open) return
+    for (const inner of innerOf(node)) add(inner, depth + 1, turn)
+  }
+  for (const { nodes, turn } of segments.slice(reused)) {
     starts.push(rows.length)
-    for (const node of segment.nodes) add(node, 0)
+    if (turn && isCollapsed(turn, opened)) {
+      const key = keyFor(turn.head?.id ?? turn.key)
+      rows.push({ key, depth: 0, open: false, estimate: turnHeight, turn, collapsed: turn })
+    } else for (const node of nodes) add(node, 0, turn)
   }
   return { rows, segments, starts, opened, places }
 }
@@ -83,11 +101,14 @@ function estimatedHeight(node: Node, open: boolean): number {
 export function isPlain(row: Row | undefined): boolean {
   if (!row) return false
   if ('writing' in row) return row.writing.type !== 'text' || row.writing.text.length < 60
+  if ('collapsed' in row) return true
   return row.node.type === 'call' && !row.open && row.node.block.status !== 'failed' && !row.node.request
 }
 
 /** The height of a one-line row, as set by its styles. */
 const lineHeight = 28
+/** The height of the line of a turn, as set by its styles. */
+export const turnHeight = 36
 
 function textHeight(text: string): number {
   return 12 + Math.max(1, Math.ceil(text.length / 90)) * 24
@@ -119,6 +140,7 @@ export function writingRows(
       depth: block.parentToolCallId === undefined ? 0 : 1,
       open: opened.by.get(block.id) ?? opened.all,
       estimate: writingEstimate(block),
+      turn: rows.at(-1)?.turn,
       writing: block,
     }))
 }
@@ -147,9 +169,9 @@ function isCalled(block: OpenBlock | undefined): boolean {
 
 /** The keys that must be expanded to show a node, outermost first. */
 export function pathTo(segments: readonly Segment[], key: string): readonly string[] | undefined {
-  for (const segment of segments) {
-    const path = pathIn(segment.nodes, key)
-    if (path) return path
+  for (const { nodes, turn } of segments) {
+    const path = pathIn(nodes, key)
+    if (path) return turn?.end && !turn.isTakenBack ? [turn.key, ...path] : path
   }
   return undefined
 }

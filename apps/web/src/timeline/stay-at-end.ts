@@ -29,7 +29,7 @@ export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKee
     const observer = new ResizeObserver(keeper.follow)
     observer.observe(scroller.current)
     // The rows are observed too: the list resizes them without rendering, sometimes after the last call of `follow`.
-    const rows = scroller.current.firstElementChild
+    const rows = scroller.current.querySelector('[role=feed]')
     if (rows) observer.observe(rows)
     return () => observer.disconnect()
   }, [scroller, keeper])

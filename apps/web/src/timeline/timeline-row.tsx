@@ -4,11 +4,14 @@ import { commandRun } from '../call/call-text.logic.ts'
 import { RequestOutcome, SettledQuestion } from '../call/request-outcome.tsx'
 import { CallRow } from './call-row.tsx'
 import { EndRow } from './end-row.tsx'
+import { LazyCollapsedTurn } from './lazy-turn-line.tsx'
 import type { Node } from './nodes.logic.ts'
 import { useOpenBlock } from './open-blocks.ts'
 import { DraftRow, GroupRow, NoticeRow, TextRow, ThinkingRow, UnrecognisedRow } from './plain-rows.tsx'
 import { PromptRow } from './prompt-row.tsx'
 import type { Row } from './rows.logic.ts'
+import type { Turn } from './turn.logic.ts'
+import { TurnHead } from './turn-head.tsx'
 
 type Props = RowProps & {
   measure: (element: HTMLDivElement | null) => void
@@ -52,6 +55,7 @@ const indents = [
 
 function spacing(row: Row): string {
   if ('writing' in row) return row.writing.type === 'text' ? 'py-1.5' : ''
+  if ('collapsed' in row) return 'py-px'
   if (row.node.type === 'prompt') return 'pt-3 pb-2'
   return row.node.type === 'text' ? 'py-1.5' : ''
 }
@@ -70,6 +74,7 @@ const names: Record<string, string> = {
 
 function nameOf(row: Row): string {
   if ('writing' in row) return 'Being written'
+  if ('collapsed' in row) return 'Collapsed turn'
   if (row.node.type === 'call')
     return `Step: ${(commandRun(row.node.request) ?? row.node.block.title).slice(0, 80)}`
   return names[row.node.type] ?? 'Row'
@@ -78,6 +83,21 @@ function nameOf(row: Row): string {
 type RowProps = { row: Row; folder: string; onToggle: (key: string, open: boolean) => void }
 
 function RowView({ row, folder, onToggle }: RowProps) {
+  if ('collapsed' in row)
+    return <LazyCollapsedTurn turn={row.collapsed} folder={folder} onToggle={onToggle} />
+  const { turn } = row
+  const view = <ExpandedRow row={row} folder={folder} onToggle={onToggle} />
+  if (!turn?.head || turn.isTakenBack || !('node' in row) || row.node.key !== turn.head.id) return view
+  return (
+    <TurnHead turn={turn} onToggle={onToggle}>
+      {view}
+    </TurnHead>
+  )
+}
+
+type ExpandedRowProps = RowProps & { row: Exclude<Row, { readonly collapsed: Turn }> }
+
+function ExpandedRow({ row, folder, onToggle }: ExpandedRowProps) {
   if ('writing' in row) {
     const { writing } = row
     return writing.type === 'tool-call' ? (
@@ -120,6 +140,8 @@ function RowView({ row, folder, onToggle }: RowProps) {
 function sameRow(one: Row, other: Row): boolean {
   if (one === other) return true
   if (one.key !== other.key || one.open !== other.open || one.depth !== other.depth) return false
+  if (one.turn?.end !== other.turn?.end) return false
+  if ('collapsed' in one) return 'collapsed' in other && one.collapsed === other.collapsed
   if ('writing' in one) return 'writing' in other && one.writing.type === other.writing.type
   return 'node' in other && sameNode(one.node, other.node)
 }

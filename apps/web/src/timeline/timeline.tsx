@@ -1,19 +1,18 @@
 import { useLoadOlder } from '@parley/client/react'
 import { ArrowDown } from 'lucide-react'
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { preferences } from '../base/preferences.ts'
-import { useStore } from '../base/store.ts'
+import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
+import { CurrentTurn } from './current-turn.tsx'
 import { type Reading, readTimeline } from './nodes.logic.ts'
 import { useOpenBlocks } from './open-blocks.ts'
-import type { Opened } from './rows.logic.ts'
 import { listRows, type Row, type RowList, writingRows } from './rows.logic.ts'
 import { useShowEvent } from './show-event.ts'
 import type { EndKeeper } from './stay-at-end.ts'
 import { TimelineRow } from './timeline-row.tsx'
 import { type TimelineVirtualizer, useList } from './use-list.ts'
+import { useOpened } from './use-opened.ts'
 import { WorkingRow } from './working-row.tsx'
 
 const findPart = lazyPart(() => import('./find.tsx'))
@@ -24,12 +23,12 @@ function useRows() {
   const timeline = useSnapshot((snapshot) => snapshot.view.timeline)
   const openTurnId = useSessionState((state) => state.turn?.turnId)
   const openBlocks = useOpenBlocks()
-  const { opened, toggle } = useOpened()
   const read = useRef<Reading>(undefined)
   const segments = useMemo(() => {
     read.current = readTimeline(timeline, openTurnId, read.current)
     return read.current.segments
   }, [timeline, openTurnId])
+  const { opened, toggle } = useOpened(segments)
   const listed = useRef<RowList>(undefined)
   const recorded = useMemo(() => {
     listed.current = listRows(segments, opened, listed.current)
@@ -55,7 +54,7 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
   const folder = useSessionState((state) => state.cwd)
   const setSize = useSetSize(rows.length)
   const scroller = useRef<HTMLDivElement>(null)
-  const { virtualizer, end, atEnd } = useList(rows, keyOf, scroller)
+  const { virtualizer, end, atEnd, turnKey } = useList(rows, keyOf, scroller)
   useOlderPages(virtualizer, scroller)
   const showRow = useShowRow(rows, virtualizer, end)
   const shown = useShowEvent({ rows, segments, toggle, showRow })
@@ -97,12 +96,13 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
         data-at-end={atEnd}
         className="h-full overflow-y-auto overscroll-contain [overflow-anchor:none] outline-none focus-visible:outline-2 focus-visible:-outline-offset-2"
       >
+        <CurrentTurn turnKey={turnKey} rows={rows} segments={segments} toggle={toggle} showRow={showRow} />
         <div
           ref={virtualizer.containerRef}
           role="feed"
           aria-label="Conversation"
           aria-busy={openBlocks.length > 0}
-          className="relative mx-auto w-full max-w-3xl"
+          className="relative mx-auto w-full max-w-3xl [&_:is(a,button,article,[tabindex])]:scroll-mt-11"
         >
           {virtualizer.getVirtualItems().map(({ key, index }) => {
             const row = rows[index]
@@ -138,11 +138,11 @@ function useShowRow(rows: readonly Row[], virtualizer: TimelineVirtualizer, { le
   const latest = useRef(rows)
   latest.current = rows
   return useCallback(
-    (key: string) => {
+    (key: string, align: 'center' | 'start' = 'center') => {
       const index = latest.current.findIndex((row) => row.key === key)
       if (index < 0) return
       leave()
-      virtualizer.scrollToIndex(index, { align: 'center' })
+      virtualizer.scrollToIndex(index, { align })
     },
     [virtualizer, leave],
   )
@@ -180,15 +180,4 @@ function useOlderPages(
     element?.addEventListener('scroll', load, { passive: true })
     return () => element?.removeEventListener('scroll', load)
   }, [load, scroller, length])
-}
-
-/** The expanded nodes. The person's choices in this session override the preference to expand all. */
-function useOpened(): { opened: Opened; toggle: (key: string, open: boolean) => void } {
-  const [by, setBy] = useState<ReadonlyMap<string, boolean>>(new Map())
-  const all = useStore(preferences, (state) => state.expandAll)
-  const toggle = useCallback((key: string, open: boolean) => {
-    setBy((before) => (before.get(key) === open ? before : new Map(before).set(key, open)))
-  }, [])
-  const opened = useMemo(() => ({ by, all }), [by, all])
-  return { opened, toggle }
 }

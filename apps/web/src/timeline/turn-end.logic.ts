@@ -1,4 +1,5 @@
-import type { Block, BlockOf, PromptPart } from '@parley/protocol'
+import type { Block, BlockOf, PromptPart, TurnEnd } from '@parley/protocol'
+import { dollars } from '../base/format.logic.ts'
 
 /** A text for each stop reason with which agents and models end a completed turn early. */
 const stopTexts: Readonly<Record<string, string>> = {
@@ -12,6 +13,12 @@ const stopTexts: Readonly<Record<string, string>> = {
 
 export function stopText(stopReason: string): string | undefined {
   return Object.hasOwn(stopTexts, stopReason) ? stopTexts[stopReason] : undefined
+}
+
+/** The cost of a turn. Undefined if the agent does not report one. */
+export function costText({ costUsd, notionalCost }: TurnEnd): string | undefined {
+  if (costUsd === undefined || costUsd <= 0) return undefined
+  return `${dollars(costUsd)}${notionalCost ? ' at list price' : ''}`
 }
 
 /** Whether the turn restored files, or undid a restore. */

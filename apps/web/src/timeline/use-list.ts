@@ -6,8 +6,9 @@ import {
 } from '@tanstack/react-virtual'
 import { type RefObject, useLayoutEffect, useState } from 'react'
 import { createRange } from './range.logic.ts'
-import { isPlain, type Row } from './rows.logic.ts'
+import { isPlain, type Row, turnHeight } from './rows.logic.ts'
 import { useEndKeeper } from './stay-at-end.ts'
+import type { Turn } from './turn.logic.ts'
 
 export type TimelineVirtualizer = ReactVirtualizer<HTMLDivElement, HTMLDivElement>
 
@@ -18,6 +19,7 @@ export function useList(
   scroller: RefObject<HTMLDivElement | null>,
 ) {
   const [atEnd, setAtEnd] = useState(true)
+  const [turnKey, setTurnKey] = useState<string>()
   const end = useEndKeeper(scroller)
   const [place] = useState(() => createPlaceKeeper(scroller))
   const [range] = useState(createRange)
@@ -52,13 +54,29 @@ export function useList(
       end.follow()
       place.note(instance)
       setAtEnd(end.isStaying())
+      setTurnKey(turnAbove(instance, rows))
     },
   })
   const height = virtualizer.getTotalSize()
   // biome-ignore lint/correctness/useExhaustiveDependencies: follows the end whenever the total height has changed
   useLayoutEffect(end.follow, [height, end.follow])
-  useLayoutEffect(() => place.keep(virtualizer, rows, end.isStaying()))
-  return { virtualizer, end, atEnd }
+  useLayoutEffect(() => {
+    place.keep(virtualizer, rows, end.isStaying())
+    setTurnKey(turnAbove(virtualizer, rows))
+  })
+  return { virtualizer, end, atEnd, turnKey }
+}
+
+/** The key of the turn at the top of the view, if its first row is above the view. */
+function turnAbove(list: List, rows: readonly Row[]): string | undefined {
+  const top = (list.scrollOffset ?? 0) + turnHeight
+  const row = rows[list.getVirtualItems().find((item) => item.end > top)?.index ?? -1]
+  if (!row?.turn || 'collapsed' in row || isFirstOf(row.turn, row)) return undefined
+  return row.turn.key
+}
+
+function isFirstOf({ key, head, isTakenBack }: Turn, row: Row): boolean {
+  return row.key === (isTakenBack ? key : head?.id)
 }
 
 type List = Virtualizer<HTMLDivElement, HTMLDivElement>

@@ -1,0 +1,29 @@
+import { createPersistedStore } from '../base/persisted-store.ts'
+import { setPreferences } from '../base/preferences.ts'
+
+/** Whether each turn is expanded, if the person chose it, by session and by the key of the turn. */
+type Choices = { readonly [sessionId: string]: SessionChoices | undefined }
+export type SessionChoices = { readonly [turn: string]: boolean }
+
+const maxSessions = 50
+const maxTurns = 200
+
+/** Stored in this browser, for the sessions in which a turn was collapsed or expanded last. */
+export const turnChoices = createPersistedStore<Choices>('turns', {})
+
+export function chooseTurn(sessionId: string, turn: string, open: boolean): void {
+  turnChoices.set(({ [sessionId]: chosen = {}, ...others }) => {
+    const { [turn]: _, ...rest } = chosen
+    return lastOf({ ...others, [sessionId]: lastOf({ ...rest, [turn]: open }, maxTurns) }, maxSessions)
+  })
+}
+
+/** Collapses the old turns of all sessions, or expands all turns, also those for which the person chose otherwise. */
+export function collapseOldTurns(collapse: boolean): void {
+  turnChoices.set({})
+  setPreferences({ collapseTurns: collapse })
+}
+
+function lastOf<Value>(entries: { readonly [key: string]: Value }, count: number) {
+  return Object.fromEntries(Object.entries(entries).slice(-count))
+}

@@ -1,5 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
@@ -170,8 +171,14 @@ export class ChatTab {
     await this.holdsTheSame()
   }
 
+  /** Waits until the page holds what the server would send to a new page. */
   async holdsTheSame(): Promise<void> {
-    expect(await this.messages()).toEqual(await this.#pages.messages(this.place.id))
+    const both = () => Promise.all([this.messages(), this.#pages.messages(this.place.id)])
+    await eventually(async () => isDeepStrictEqual(...(await both())))
+      .toBe(true)
+      .catch(() => undefined)
+    const [held, sent] = await both()
+    expect(held).toEqual(sent)
   }
 
   async close(): Promise<void> {

@@ -10,5 +10,5 @@ const { version } = JSON.parse(readFileSync(new URL('package.json', folder), 'ut
 
 const documents = { 'dist/schema.json': schemaDocument(), 'dist/openapi.json': openapiDocument(version) }
 for (const [name, document] of Object.entries(documents)) {
-  writeFileSync(new URL(name, folder), `${JSON.stringify(document, null, 2)}\n`)
+  writeFileSync(new URL(name, folder), `${JSON.stringify(document)}\n`)
 }

@@ -8,6 +8,7 @@ import {
 } from '@parley/protocol'
 import { currentAdapter } from './agent-keeper.ts'
 import { CheckedCalls } from './checked-calls.ts'
+import { withinTime } from './clock.ts'
 import { isPendingSteer } from './decide.ts'
 import { turnWaits } from './end-turn.ts'
 import { createHostToolCalls } from './host-tool-calls.ts'
@@ -27,6 +28,9 @@ export type SessionOwner = {
   forgetOnly(sessionId: string, session: LiveSession): Promise<void>
   startAhead(sessionId: string): void
 }
+
+/** How long the end of a session in memory waits for a snapshot of the folder that is being taken. */
+const snapshotMs = 2_000
 
 /**
  * One session while it is in memory: its log and the parts that work on it. Commands are recorded here; the loop
@@ -231,7 +235,8 @@ export class LiveSession {
     await this.#loop.acting
     await this.#loop.disconnect(reason)
     this.#loop.stopTimers()
-    await this.#loop.snapshots.settled()
+    const { clock } = this.#context.services
+    await withinTime(clock, snapshotMs, this.#loop.snapshots.settled())
   }
 }
 

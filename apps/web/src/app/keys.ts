@@ -1,29 +1,45 @@
 import { focusPrompt, isEditable, wasTyping } from '../base/focus.ts'
+import { preferences } from '../base/preferences.ts'
 import { currentRoute, navigate } from '../base/route.ts'
 import { may } from '../base/self.ts'
+import type { Action } from '../base/shortcuts.logic.ts'
+import { pressedAction } from '../base/shortcuts.ts'
 import { pageDialog } from '../parts/dialog.tsx'
 import { handleCardKey, noteUnusedKey } from '../request/card-keys.ts'
 import { sessions } from '../session-data/session-list.ts'
 
 /**
- * Handles a key press on the page. A shortcut with a modifier works everywhere, other keys only outside editable
+ * Handles a key press on the page. A shortcut with a modifier works everywhere, a single key only outside editable
  * fields.
  */
 export function handlePageKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return
-  const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
-  if (command && event.key.toLowerCase() === 'k') {
+  const action = pressedAction(event)
+  const run = action && actions[action]
+  const hasOverlay = document.querySelector('dialog[open], [popover]:popover-open') !== null
+  if (hasModifier(event)) {
+    if (!run || (hasOverlay && action !== 'palette')) return
     event.preventDefault()
-    return pageDialog.set('palette')
+    return void run()
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
-  if (document.querySelector('dialog[open], [popover]:popover-open')) return
+  if (isEditable(event.target) || hasOverlay) return
   if (wasTyping()) return noteUnusedKey(event)
-  if (handleCardKey(event)) return event.preventDefault()
-  const action = isInPanel(event.target) ? undefined : plain[event.key]
-  if (!action) return noteUnusedKey(event)
+  if (mayAnswer(event) && handleCardKey(event)) return event.preventDefault()
+  if (!run || isInPanel(event.target)) return noteUnusedKey(event)
   event.preventDefault()
-  action()
+  run()
+}
+
+/** AltGr is not a modifier here: it types a character. */
+function hasModifier(event: KeyboardEvent): boolean {
+  if (event.getModifierState('AltGraph')) return false
+  return event.ctrlKey || event.metaKey || event.altKey
+}
+
+/** Where single keys are switched off, a digit answers only the card that has the focus. */
+function mayAnswer({ key, target }: KeyboardEvent): boolean {
+  if (key === 'Enter' || preferences.get().singleKeys) return true
+  return target instanceof Element && target.closest('[data-testid=request]') !== null
 }
 
 /**
@@ -34,16 +50,18 @@ function isInPanel(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('aside') !== null
 }
 
-const plain: Record<string, () => unknown> = {
-  n: () => may('prompt') && navigate({ name: 'new' }),
-  i: () => navigate({ name: 'inbox' }),
-  '?': () => pageDialog.set('keys'),
-  '[': () => step(-1),
-  ']': () => step(1),
-  '/': focusPrompt,
-  j: () => moveRow(1),
-  k: () => moveRow(-1),
-  g: () => toEnd(),
+/** What each action does. The session page handles `find`. */
+const actions: { readonly [Name in Action]?: () => unknown } = {
+  palette: () => pageDialog.set('palette'),
+  new: () => may('prompt') && navigate({ name: 'new' }),
+  inbox: () => navigate({ name: 'inbox' }),
+  keys: () => pageDialog.set('keys'),
+  previous: () => step(-1),
+  next: () => step(1),
+  prompt: focusPrompt,
+  rowBelow: () => moveRow(1),
+  rowAbove: () => moveRow(-1),
+  latest: () => toEnd(),
 }
 
 /** Opens the session that is `by` places below the open session in the list (above it if negative). */

@@ -7,6 +7,7 @@ import { folderName, plural, visible } from '../base/format.logic.ts'
 import { withKeys } from '../base/key-names.ts'
 import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
 import { useHas, useMay } from '../base/self.ts'
+import { useShortcut } from '../base/shortcuts.ts'
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
@@ -29,6 +30,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   const known = useKnownSession()
   const planned = useSessionState((state) => state.plan.length + state.tasks.length > 0)
   const prompts = useMay('prompt')
+  const findKeys = useShortcut('find')
   const hasTerminals = useHas('terminals')
   const terminal = useMay('terminal') && hasTerminals
   const head = useRef<HTMLElement>(null)
@@ -52,7 +54,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
         </div>
       )}
       <IconButton
-        label={withKeys('Find in this session (Ctrl+F)')}
+        label={withKeys(`Find in this session${findKeys ? ` (${findKeys})` : ''}`)}
         onClick={onFind}
         className="max-md:hidden"
       >

@@ -5,6 +5,8 @@ import { errorText } from '../base/error-text.logic.ts'
 import { isEditable } from '../base/focus.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { useMay } from '../base/self.ts'
+import { isSingleKey, shortcutOf } from '../base/shortcuts.logic.ts'
+import { pressedAction } from '../base/shortcuts.ts'
 import { useStore } from '../base/store.ts'
 import { fetchCallDetails } from '../call/lazy-call-detail.tsx'
 import { Composer } from '../composer/composer.tsx'
@@ -167,7 +169,9 @@ function Dock() {
 
 function useFindKey(setFinding: (open: boolean) => void): void {
   useWindowEvent('keydown', (event) => {
-    if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
+    if (event.defaultPrevented || pressedAction(event) !== 'find') return
+    if (isEditable(event.target) && isSingleKey(shortcutOf(event) ?? '')) return
+    if (document.querySelector('dialog[open]')) return
     // Inside a panel, the panel handles the key: a terminal has its own search, and changes use the browser's search.
     if (event.target instanceof Element && event.target.closest('aside')) return
     event.preventDefault()

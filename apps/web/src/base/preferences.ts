@@ -1,6 +1,7 @@
 import type { ChangeScope } from '@parley/protocol'
 import { claimFocus } from './focus.ts'
 import { createPersistedStore } from './persisted-store.ts'
+import type { ChosenShortcuts } from './shortcuts.logic.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
 
@@ -11,6 +12,10 @@ export type Preferences = {
   /** Whether all turns except the last ones are collapsed. */
   readonly collapseTurns: boolean
   readonly notifications: boolean
+  /** The keyboard shortcuts that the person changed. */
+  readonly shortcuts: ChosenShortcuts
+  /** Whether single letters, digits and signs are shortcuts. */
+  readonly singleKeys: boolean
   /** The choices of the last new session. */
   readonly agent?: string
   readonly folder?: string
@@ -31,6 +36,8 @@ export const preferences = createPersistedStore<Preferences>('preferences', {
   expandAll: false,
   collapseTurns: false,
   notifications: true,
+  shortcuts: {},
+  singleKeys: true,
   sidePanel: 'none',
   splitChanges: false,
   listFiles: true,

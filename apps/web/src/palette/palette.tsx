@@ -22,8 +22,9 @@ import { preferences, setPreferences } from '../base/preferences.ts'
 import { sectionNames, settingsSections } from '../base/route.logic.ts'
 import { navigate, useRoute } from '../base/route.ts'
 import { may } from '../base/self.ts'
-import { IconButton, Key } from '../parts/button.tsx'
+import { IconButton } from '../parts/button.tsx'
 import { Dialog, pageDialog } from '../parts/dialog.tsx'
+import { Shortcut } from '../parts/shortcut.tsx'
 import { collapseOldTurns } from '../session-data/collapsed-turns.ts'
 import { useAllSessions } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
@@ -204,13 +205,7 @@ function CommandGroup({ heading, note = '', commands, onChoose }: CommandGroupPr
           onSelect={() => onChoose(command)}
         >
           <span className="min-w-0 flex-1 truncate">{command.label}</span>
-          {command.keys && (
-            <span className="flex shrink-0 gap-1 text-ink">
-              {command.keys.map((key) => (
-                <Key key={key}>{key}</Key>
-              ))}
-            </span>
-          )}
+          {command.shortcut && <Shortcut action={command.shortcut} className="text-ink" />}
           {command.entries && <ChevronRight size={14} aria-hidden className="shrink-0 text-faint" />}
         </Entry>
       ))}
@@ -224,13 +219,13 @@ const pageCommands: readonly (PaletteCommand & { readonly scope?: Scope })[] = [
     label: 'New session',
     scope: 'prompt',
     icon: Plus,
-    keys: ['N'],
+    shortcut: 'new',
     onSelect: () => navigate({ name: 'new' }),
   },
   {
     label: 'Inbox: approvals and questions',
     icon: Inbox,
-    keys: ['I'],
+    shortcut: 'inbox',
     onSelect: () => navigate({ name: 'inbox' }),
   },
   {
@@ -245,7 +240,7 @@ const pageCommands: readonly (PaletteCommand & { readonly scope?: Scope })[] = [
     icon: Settings,
     onSelect: () => navigate({ name: 'settings', section }),
   })),
-  { label: 'Keyboard shortcuts', icon: Keyboard, keys: ['?'], onSelect: () => pageDialog.set('keys') },
+  { label: 'Keyboard shortcuts', icon: Keyboard, shortcut: 'keys', onSelect: () => pageDialog.set('keys') },
   { label: 'Theme: light', icon: Sun, onSelect: () => setPreferences({ theme: 'light' }) },
   { label: 'Theme: dark', icon: Moon, onSelect: () => setPreferences({ theme: 'dark' }) },
   { label: 'Theme: system', icon: Sun, onSelect: () => setPreferences({ theme: 'system' }) },

@@ -2,12 +2,13 @@ import type { SessionSummary } from '@parley/protocol'
 import { ArrowRightLeft, FileDiff, ListChecks, Pencil, ScanText, Search, SquareTerminal } from 'lucide-react'
 import { type Preferences, setPreferences } from '../base/preferences.ts'
 import { may } from '../base/self.ts'
+import type { Action } from '../base/shortcuts.logic.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 import { sessionActions } from '../session-data/session-actions.ts'
 import { exportEntry, lifecycleEntries } from '../sessions/session-entries.tsx'
 
-/** `keys`: the keyboard shortcut of the action. */
-export type PaletteCommand = MenuEntry & { readonly keys?: readonly string[] }
+/** `shortcut`: the action of the page whose shortcut does the same. */
+export type PaletteCommand = MenuEntry & { readonly shortcut?: Action }
 
 export function sessionCommands(session: SessionSummary): readonly PaletteCommand[] {
   const show = (sidePanel: Preferences['sidePanel']) => () => setPreferences({ sidePanel })
@@ -20,7 +21,7 @@ export function sessionCommands(session: SessionSummary): readonly PaletteComman
     {
       label: 'Find in session',
       icon: Search,
-      keys: ['Ctrl', 'F'],
+      shortcut: 'find',
       onSelect: later(() => sessionActions()?.find()),
     },
     ...(may('prompt')

@@ -23,6 +23,7 @@ import { useMay } from '../base/self.ts'
 import { ConnectionNote } from '../parts/connection-note.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { Link } from '../parts/link.tsx'
+import { Shortcut } from '../parts/shortcut.tsx'
 import { isUnread } from '../session-data/seen.logic.ts'
 import { useSeen } from '../session-data/seen.ts'
 import { useCachedSessions } from '../session-data/session-list.ts'
@@ -110,7 +111,7 @@ function SidebarHead() {
       {starts && (
         <HeadLink to={{ name: 'new' }} current={route.name === 'new'} icon={<Plus size={16} />}>
           New session
-          <kbd className="ml-auto font-mono text-2xs text-faint pointer-coarse:hidden">N</kbd>
+          <Shortcut action="new" className="ml-auto text-faint" />
         </HeadLink>
       )}
       <HeadLink to={{ name: 'inbox' }} current={route.name === 'inbox'} icon={<Inbox size={16} />}>

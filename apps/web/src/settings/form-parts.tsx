@@ -72,7 +72,7 @@ export function Check({ label, checked, onChange }: CheckProps) {
 }
 
 type Props = {
-  name: 'expandAll' | 'collapseTurns' | 'notifications' | 'openChanges'
+  name: 'expandAll' | 'collapseTurns' | 'notifications' | 'openChanges' | 'singleKeys'
   state: Preferences
   label: string
   note: string

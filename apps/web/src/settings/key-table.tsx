@@ -1,21 +1,33 @@
+import { X } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { onMac } from '../base/key-names.ts'
-import { Key } from '../parts/button.tsx'
+import { preferences, setPreferences } from '../base/preferences.ts'
+import { type Action, actionNames } from '../base/shortcuts.logic.ts'
+import { useStore } from '../base/store.ts'
+import { Button, Key } from '../parts/button.tsx'
+import { Shortcut } from '../parts/shortcut.tsx'
+import { Switch } from './form-parts.tsx'
 import { Section } from './section.tsx'
+import { ShortcutRow } from './shortcut-row.tsx'
 
-const keys: [string, readonly (readonly [keys: readonly string[], does: string])[]][] = [
+/** An action, whose shortcut can be changed, or keys that cannot. */
+type Row = Action | readonly [keys: readonly string[], does: string]
+
+const groups: readonly (readonly [title: string, rows: readonly Row[]])[] = [
   [
     'Anywhere',
     [
-      [['Ctrl', 'K'], 'Command palette'],
-      [['N'], 'New session'],
-      [['I'], 'Inbox'],
-      [['['], 'Previous session'],
-      [[']'], 'Next session'],
+      'palette',
+      'new',
+      'inbox',
+      'previous',
+      'next',
       [['↑', '↓'], 'Move through the session list'],
-      [['/'], 'Focus the prompt'],
-      [['?'], 'Keyboard shortcuts'],
+      'prompt',
+      'keys',
     ],
   ],
+  ['Reading', ['find', 'rowBelow', 'rowAbove', 'latest']],
   [
     'Writing',
     [
@@ -39,15 +51,6 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
     ],
   ],
   [
-    'Reading',
-    [
-      [['Ctrl', 'F'], 'Find in this session'],
-      [['J'], 'Next row'],
-      [['K'], 'Previous row'],
-      [['G'], 'Jump to latest'],
-    ],
-  ],
-  [
     'In a terminal',
     [
       [['F6'], 'Back to the prompt'],
@@ -61,37 +64,84 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
 export const keysPurpose =
   'Single keys work when the focus is not in a text field, a menu, a terminal or a side panel.'
 
-/** The keyboard shortcuts, for the settings and the `?` dialog. */
-export function KeyTable() {
+function Keys({ keys }: { keys: readonly string[] }) {
+  return keys.map((key) => (
+    <Key key={key} always>
+      {key}
+    </Key>
+  ))
+}
+
+type GroupsProps = { row: (action: Action) => ReactNode; fixed?: string }
+
+/** `row` shows an action; `fixed` is the style of keys that cannot be changed. */
+function Groups({ row, fixed = '' }: GroupsProps) {
   return (
     <div className="grid gap-6 sm:grid-cols-2">
-      {keys.map(([title, rows]) => (
+      {groups.map(([title, rows]) => (
         <section key={title} aria-label={title}>
           <h3 className="pb-1.5 text-sm font-semibold">{title}</h3>
-          <dl className="flex flex-col gap-1 text-sm">
-            {rows.map(([combination, does]) => (
-              <div key={does} className="flex items-baseline gap-3">
-                <dt className="flex w-28 shrink-0 gap-1">
-                  {combination.map((key) => (
-                    <Key key={key} always>
-                      {key}
-                    </Key>
-                  ))}
-                </dt>
-                <dd className="text-soft">{does}</dd>
-              </div>
-            ))}
-          </dl>
+          <ul className="flex flex-col gap-1 text-sm">
+            {rows.map((one) =>
+              typeof one === 'string' ? (
+                <li key={one}>{row(one)}</li>
+              ) : (
+                <li key={one[1]} className={`flex min-h-7 items-center gap-3 ${fixed}`}>
+                  <span className="min-w-0 flex-1 text-soft">{one[1]}</span>
+                  <span className="flex shrink-0 gap-1">
+                    <Keys keys={one[0]} />
+                  </span>
+                </li>
+              ),
+            )}
+          </ul>
         </section>
       ))}
     </div>
   )
 }
 
-export function KeysSection() {
+/** The keyboard shortcuts, for the `?` dialog. */
+export function KeyTable() {
   return (
-    <Section title="Keyboard shortcuts" purpose={keysPurpose}>
-      <KeyTable />
+    <Groups
+      row={(action) => (
+        <span className="flex min-h-7 items-center gap-3">
+          <span className="min-w-0 flex-1 text-soft">{actionNames[action]}</span>
+          <Shortcut action={action} always />
+        </span>
+      )}
+    />
+  )
+}
+
+export function KeysSection() {
+  const state = useStore(preferences)
+  const isChanged = Object.keys(state.shortcuts).length > 0
+  return (
+    <Section
+      title="Keyboard shortcuts"
+      purpose={`${keysPurpose} Changed shortcuts are stored in this browser.`}
+      beside={
+        isChanged && (
+          <Button onClick={() => setPreferences({ shortcuts: {} })}>
+            <X size={14} aria-hidden /> Reset all
+          </Button>
+        )
+      }
+    >
+      <div className="pb-6 text-sm">
+        <Switch
+          name="singleKeys"
+          state={state}
+          label="Single-key shortcuts"
+          note="When off, a letter, sign or digit alone is not a shortcut. Digits then answer only the request that has the focus."
+        />
+      </div>
+      <Groups
+        row={(action) => <ShortcutRow action={action} />}
+        fixed="pr-8.5 pointer-coarse:min-h-11 pointer-coarse:pr-12.5"
+      />
     </Section>
   )
 }

@@ -1,5 +1,6 @@
 import { X } from 'lucide-react'
 import { IconButton } from '../parts/button.tsx'
+import { Link } from '../parts/link.tsx'
 import { KeyTable, keysPurpose } from './key-table.tsx'
 
 /** The keyboard shortcuts in a dialog, so that looking one up does not leave the page. */
@@ -17,6 +18,15 @@ export default function KeysDialog({ onClose }: { onClose: () => void }) {
       </div>
       <div className="min-h-0 overflow-y-auto px-5 pb-5" tabIndex={-1}>
         <KeyTable />
+        <p className="pt-5 text-sm">
+          <Link
+            to={{ name: 'settings', section: 'keys' }}
+            onClick={onClose}
+            className="text-mark underline pointer-coarse:inline-flex pointer-coarse:min-h-11 pointer-coarse:items-center"
+          >
+            Change shortcuts
+          </Link>
+        </p>
       </div>
     </div>
   )

@@ -34,7 +34,7 @@ const contents: Record<SettingsSection, string> = {
   agents: 'Install, sign in, API keys, variables',
   permissions: 'What agents may do without asking',
   appearance: 'Theme, and how much is expanded',
-  keys: 'All keyboard shortcuts',
+  keys: 'Shortcuts, and how to change them',
   browser: 'This browser, other devices, pair a phone',
   notifications: 'This browser, webhooks, ntfy',
   tokens: 'Access for programs',

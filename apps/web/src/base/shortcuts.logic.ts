@@ -1,0 +1,115 @@
+/** The actions of the page that have a shortcut, with their default. */
+export const defaultShortcuts = {
+  palette: 'Ctrl+K',
+  new: 'N',
+  inbox: 'I',
+  previous: '[',
+  next: ']',
+  prompt: '/',
+  keys: '?',
+  find: 'Ctrl+F',
+  rowBelow: 'J',
+  rowAbove: 'K',
+  latest: 'G',
+} as const
+export type Action = keyof typeof defaultShortcuts
+
+export const actionNames: { readonly [Name in Action]: string } = {
+  palette: 'Command palette',
+  new: 'New session',
+  inbox: 'Inbox',
+  previous: 'Previous session',
+  next: 'Next session',
+  prompt: 'Focus the prompt',
+  keys: 'Keyboard shortcuts',
+  find: 'Find in this session',
+  rowBelow: 'Next row',
+  rowAbove: 'Previous row',
+  latest: 'Jump to latest',
+}
+
+/** The shortcuts that the person changed; null if the person removed the shortcut of an action. */
+export type ChosenShortcuts = { readonly [Name in Action]?: string | null }
+
+/** What a shortcut is derived from: a key press. */
+export type Press = Pick<
+  KeyboardEvent,
+  'key' | 'code' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey' | 'getModifierState'
+>
+
+const modifiers = new Set(['Control', 'Shift', 'Alt', 'Meta', 'AltGraph', 'CapsLock', 'Dead', 'Process'])
+
+/**
+ * The shortcut of a key press, such as `Ctrl+K` or `?`; undefined for a modifier alone. The Command key of a Mac counts
+ * as Ctrl. Shift is named only for keys that do not already give another character with it.
+ */
+export function shortcutOf(press: Press): string | undefined {
+  const { key, code, ctrlKey, metaKey, shiftKey } = press
+  if (modifiers.has(key)) return undefined
+  // AltGr types a character. Some systems report it as Ctrl and Alt.
+  const types = press.getModifierState('AltGraph')
+  const command = metaKey || (ctrlKey && !types)
+  const alt = press.altKey && !types
+  // With Alt, a Mac types other characters: the letter is that of the key.
+  const typed = alt ? (/^(?:Key|Digit)(.)$/.exec(code)?.[1] ?? key) : key
+  const isLetter = typed.length === 1 && typed.toLowerCase() !== typed.toUpperCase()
+  const name = typed === ' ' ? 'Space' : isLetter ? typed.toUpperCase() : typed
+  const shift = shiftKey && (isLetter || command || alt || name.length > 1)
+  return [command && 'Ctrl', alt && 'Alt', shift && 'Shift', name].filter(Boolean).join('+')
+}
+
+/** Whether a shortcut is a single character, which a person can also press by accident or say to a speech program. */
+export function isSingleKey(shortcut: string): boolean {
+  return shortcut.replace(/^Shift\+/, '').length === 1
+}
+
+/** The keys of a shortcut, to be shown. */
+export function keysIn(shortcut: string): readonly string[] {
+  return shortcut.split(/\+(?=.)/)
+}
+
+export function chosenShortcut(action: Action, chosen: ChosenShortcuts): string | undefined {
+  const own = chosen[action]
+  return own === null ? undefined : (own ?? defaultShortcuts[action])
+}
+
+export function actionOf(shortcut: string, chosen: ChosenShortcuts): Action | undefined {
+  return actions.find((action) => chosenShortcut(action, chosen) === shortcut)
+}
+
+const actions = Object.keys(defaultShortcuts) as Action[]
+
+const fixed: Readonly<Record<string, string>> = {
+  Enter: 'sends',
+  'Shift+Enter': 'starts a new line',
+  'Ctrl+Enter': 'steers',
+  Space: 'presses buttons',
+  F6: 'leaves a terminal',
+  'Ctrl+Shift+F': 'finds in a terminal',
+}
+const ofBrowser = new Set([
+  ...['Ctrl+N', 'Ctrl+T', 'Ctrl+W', 'Ctrl+Q', 'Ctrl+Shift+N', 'Ctrl+Shift+T', 'Ctrl+Shift+W', 'Alt+F4'],
+  ...[
+    'Ctrl+C',
+    'Ctrl+V',
+    'Ctrl+X',
+    'Ctrl+A',
+    'Ctrl+Z',
+    'Ctrl+Y',
+    'Ctrl+Shift+Z',
+    'Ctrl+R',
+    'F5',
+    'F11',
+    'F12',
+  ],
+])
+const moving = /(?:^|\+)(?:Arrow\w+|Home|End|PageUp|PageDown|Tab|Escape|Backspace|Delete)$/
+
+/** The reason why a shortcut cannot be used for anything else; undefined if it can. */
+export function reservedFor(shortcut: string): string | undefined {
+  if (fixed[shortcut] !== undefined) return `${shortcut} ${fixed[shortcut]}. Use another key.`
+  if (/^[1-9]$/.test(shortcut)) return 'Digits answer requests. Use another key.'
+  if (ofBrowser.has(shortcut)) return `The browser uses ${shortcut}. Use another key.`
+  if (moving.test(shortcut)) return 'This key moves the focus or edits text. Use another key.'
+  return undefined
+}

@@ -17,7 +17,10 @@ export const FileChange = z.object({
   }),
   blob: BlobHash.optional().meta({
     description:
-      'The content of the file after the change, byte for byte, as git names it; zeros if the file was deleted. Absent if it is not known: the file is too large or cannot be read',
+      'The content of the file after the change, byte for byte (for what is staged, as git stores it), as git names it; zeros if the file was deleted. Absent if it is not known: the file is too large or cannot be read',
+  }),
+  staged: z.enum(['all', 'part']).optional().meta({
+    description: 'How much of the change is staged; only in lists that compare with HEAD',
   }),
 })
 export type FileChange = z.infer<typeof FileChange>
@@ -28,6 +31,10 @@ export type FileChange = z.infer<typeof FileChange>
  */
 export const ChangeScope = z.enum(['turn', 'session', 'commit', 'base'])
 export type ChangeScope = z.infer<typeof ChangeScope>
+
+/** `staged`: what is staged, compared with HEAD. `unstaged`: the folder, compared with what is staged. */
+export const ChangeSide = z.enum(['staged', 'unstaged'])
+export type ChangeSide = z.infer<typeof ChangeSide>
 
 /** One side of a comparison. */
 export const ComparedSide = z.object({

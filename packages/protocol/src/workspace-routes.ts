@@ -1,14 +1,17 @@
 import { z } from 'zod'
-import { ChangeScope, Changes } from './change.ts'
+import { ChangeScope, ChangeSide, Changes } from './change.ts'
 import { FileContent, Tree } from './file.ts'
 import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 import { ViewedFile, ViewedMarks } from './viewed.ts'
 
-/** With `scope`, `base` has no meaning. */
+/** With `scope`, `base` has no meaning; with `side`, neither has a meaning. */
 const comparison = {
   base: z.string().default('HEAD'),
   scope: ChangeScope.optional(),
+  side: ChangeSide.optional().meta({
+    description: 'staged: what is staged, compared with HEAD. unstaged: the folder, compared with it',
+  }),
   turn: z.string().optional().meta({ description: 'For the scope `turn`: its id; by default the last turn' }),
 }
 

@@ -12,7 +12,7 @@ export type FolderChanges = {
   discard(folder: string, asked: Asked<'changes.discard'>): Promise<Discarded>
   /** Undoes a discard. */
   restore(folder: string, asked: Omit<Asked<'changes.restore'>, 'command'> & Undone): Promise<void>
-  stage(folder: string, asked: Asked<'changes.stage' | 'changes.unstage'>): Promise<void>
+  stage(folder: string, asked: Asked<'changes.stage'> | Asked<'changes.unstage'>): Promise<void>
   commit(folder: string, asked: Asked<'changes.commit'>): Promise<Committed>
   push(folder: string, asked: Asked<'branch.push'>): Promise<Pushed>
   openPullRequest(folder: string, asked: Asked<'pull-request.open'>): Promise<OpenedPullRequest>

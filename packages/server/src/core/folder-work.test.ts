@@ -66,4 +66,22 @@ describe('a command that works in the folder', () => {
     expect(text()).toBe('one\n')
     expect(await session.events('changes.discarded')).toHaveLength(1)
   })
+  it('makes no commit while a turn runs', async () => {
+    const { test, git, write, seen } = await tested()
+    await using _ = test
+    const session = await test.create()
+    await session.submit({ type: 'wait', gate: 'turn' })
+    await session.when(({ turn }) => turn !== undefined)
+    write('two\n')
+    git('config', 'user.name', 'p')
+    git('config', 'user.email', 'p@example.com')
+    const commit = { type: 'changes.commit', message: 'Two', files: await seen() } as const
+    await expect(session.command(commit)).rejects.toMatchObject({ code: 'conflict' })
+    test.gates.open('turn')
+    await session.idle()
+    await session.command(commit)
+    expect(await session.events('changes.committed')).toMatchObject([
+      { commit: git('rev-parse', 'HEAD').trim(), message: 'Two', files: 1 },
+    ])
+  })
 })

@@ -36,6 +36,8 @@ async function draftsOf(
       return [{ type: 'changes.restored', discarded }]
     }
     case 'changes.stage':
+      await changes.stage(cwd, { ...work, command })
+      return []
     case 'changes.unstage':
       await changes.stage(cwd, { ...work, command })
       return []

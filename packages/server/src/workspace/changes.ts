@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Changes, type FileChange, ParleyError } from '@parley/protocol'
+import { type ChangeSide, type Changes, type FileChange, ParleyError } from '@parley/protocol'
 import { countLines } from './count-lines.ts'
 import type { Look } from './git.ts'
 import { hashFiles } from './hash-files.ts'
@@ -29,17 +29,19 @@ export async function changesOf(
   look: Look,
   folder: string,
   base = 'HEAD',
-  { named = false } = {},
+  { named = false, side }: { readonly named?: boolean; readonly side?: ChangeSide } = {},
 ): Promise<Changes> {
   const commit = await commitOf(look, base)
   const against = commit === '' ? await emptyTree(look) : commit
-  const [differing, untracked, branch] = await Promise.all([
-    look(['diff', ...listing, against, '--']),
-    look(['ls-files', '-z', '--others', '--exclude-standard']),
+  const marks = base === 'HEAD' && named && side === undefined
+  const [differing, untracked, branch, staging] = await Promise.all([
+    look(['diff', ...listing, ...sideOf(side, against), '--']),
+    side === 'staged' ? undefined : look(['ls-files', '-z', '--others', '--exclude-standard']),
     look(['symbolic-ref', '--short', '-q', 'HEAD']),
+    marks ? stagingOf(look, against) : undefined,
   ])
   if (differing.code !== 0) throw failed(differing.stderr)
-  const others = pathsIn(untracked.stdout).map(
+  const others = pathsIn(untracked?.stdout ?? '').map(
     (path): FileChange => ({
       path,
       status: 'untracked',
@@ -47,14 +49,30 @@ export async function changesOf(
       generated: generatedNames.test(path),
     }),
   )
-  const tracked = filesIn(differing.stdout).map(({ blob: _, ...file }) => file)
-  const files = inOrder([...tracked, ...others])
+  const found = filesIn(differing.stdout)
+  // Git names the contents that are staged, but not those in the folder.
+  const tracked = side === 'staged' ? found : found.map(({ blob: _, ...file }) => file)
+  const files = inOrder([...tracked, ...others]).map((file) => ({ ...file, ...staging?.(file.path) }))
   const listed = await counted(folder, files.slice(0, maxFiles))
   return {
     base: commit,
     ...(branch.code === 0 && { branch: branch.stdout.trim() }),
-    files: named ? await withBlobs(folder, listed, against.length) : listed,
+    files: named && side !== 'staged' ? await withBlobs(folder, listed, against.length) : listed,
     cut: files.length > maxFiles,
+  }
+}
+
+const sideOf = (side: ChangeSide | undefined, against: string) =>
+  side === 'staged' ? ['--cached', against] : side === 'unstaged' ? [] : [against]
+
+/** Tells of a path how much of its change is staged. */
+async function stagingOf(look: Look, against: string) {
+  const names = ['diff', '--name-only', '-z', '--no-renames', '--relative'] as const
+  const [staged, unstaged] = await Promise.all([look([...names, '--cached', against]), look(names)])
+  const [inIndex, inFolder] = [staged, unstaged].map(({ stdout }) => new Set(pathsIn(stdout)))
+  return (path: string): Pick<FileChange, 'staged'> => {
+    if (!inIndex?.has(path)) return {}
+    return { staged: inFolder?.has(path) ? 'part' : 'all' }
   }
 }
 
@@ -125,15 +143,16 @@ export async function patchOf(
   folder: string,
   path: string,
   base = 'HEAD',
+  side?: ChangeSide,
 ): Promise<{ patch: string; cut: boolean }> {
   if (path.includes('\0'))
     throw new ParleyError('validation_error', 'A path must not contain null characters.')
   const commit = await commitOf(look, base)
   const against = commit === '' ? await emptyTree(look) : commit
   const diff = ['diff', '--find-renames', '--relative'] as const
-  const tracked = await look([...diff, against, '--', path], { limit: maxPatchBytes })
+  const tracked = await look([...diff, ...sideOf(side, against), '--', path], { limit: maxPatchBytes })
   if (tracked.stdout !== '' || tracked.cut) return { patch: tracked.stdout, cut: tracked.cut }
-  if (!(await isUntracked(look, folder, path))) return { patch: '', cut: false }
+  if (side === 'staged' || !(await isUntracked(look, folder, path))) return { patch: '', cut: false }
   const added = await look([...diff, '--no-index', '--', '/dev/null', path], {
     limit: maxPatchBytes,
   })

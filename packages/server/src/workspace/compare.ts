@@ -7,6 +7,9 @@ import type { ShadowedFolders } from './shadowed-folders.ts'
 /** What a folder is compared with: HEAD, the hash of a commit, or what follows. Snapshots are named by their trees. */
 export type Comparison =
   | string
+  /** From HEAD to the index, or from the index to the folder. */
+  | { readonly with: 'staged' }
+  | { readonly with: 'unstaged' }
   /** Where the checked-out commits left the base branch; by default the one that the repository names. */
   | { readonly with: 'base'; readonly branch?: string }
   /** From a snapshot to another one, or to the folder as it is now. */
@@ -26,6 +29,8 @@ export async function compare(
   compared: Comparison,
 ): Promise<Compared> {
   if (typeof compared === 'string') return changesOf(look, folder, compared, { named })
+  if (compared.with === 'staged' || compared.with === 'unstaged')
+    return changesOf(look, folder, 'HEAD', { named, side: compared.with })
   if (compared.with === 'base') {
     const { branch, commit } = await baseOf(look, compared.branch)
     return { ...(await changesOf(look, folder, commit, { named })), baseBranch: branch }
@@ -48,6 +53,8 @@ export async function comparePath(
   compared: Comparison,
 ): Promise<{ patch: string; cut: boolean }> {
   if (typeof compared === 'string') return patchOf(look, folder, path, compared)
+  if (compared.with === 'staged' || compared.with === 'unstaged')
+    return patchOf(look, folder, path, 'HEAD', compared.with)
   if (compared.with === 'base')
     return patchOf(look, folder, path, (await baseOf(look, compared.branch)).commit)
   return expectFolders(folders).stored(folder, (at) => treePatch(at, path, compared))

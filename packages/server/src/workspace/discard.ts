@@ -1,15 +1,17 @@
-import { type Discarded, defined, type HunkRange, ParleyError } from '@parley/protocol'
+import { type Discarded, defined, ParleyError } from '@parley/protocol'
 import type { Asked, Undone } from '../core/folder-changes.ts'
 import { patchOf, treePatch } from './changes.ts'
 import { asInFolder, conversionsOf, needsTrust, storedIn } from './converted.ts'
 import type { GitFolder, GitIn, Look } from './git.ts'
 import { headOf } from './head.ts'
-import { hunksIn, withoutHunks } from './lines.ts'
+import { expectHunks } from './hunks.ts'
+import { inWorkTree } from './in-work-tree.ts'
+import { withoutHunks } from './lines.ts'
 import { type Entries, entriesIn, type TreeEntry } from './restore.ts'
 import { changedMeanwhile, expectSeen, isRegular, type NamedFile, namedFiles, pathsOf } from './seen-files.ts'
 import { isKept } from './shadow.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
-import { inWorkTree, type ShadowedFolders } from './shadowed-folders.ts'
+import type { ShadowedFolders } from './shadowed-folders.ts'
 import { differing, stagedEntries, writeStaged } from './staged.ts'
 
 export type ChangeParts = { readonly gitIn: GitIn; readonly folders: ShadowedFolders }
@@ -36,7 +38,7 @@ export async function discard(
   const unstaging = createUnstaging()
   const written = folders.write(folder, { sessionId, signal }, async (at, now) => {
     const work = workOn(gitIn, at, trusts)
-    const named = namedFiles(at, command.files)
+    const named = namedFiles(placeOf(at), command.files)
     const present = await expectSeen(at, now, named)
     const found = await baseOf(work, sessionId, command.base)
     base = found.id
@@ -65,7 +67,7 @@ export async function restoreDiscarded(
   const { files, before, after, staged = [] } = discarded
   await folders.write(folder, { sessionId, signal }, async (at, now) => {
     const paths = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]))
-    const wanted = paths.map((path) => inWorkTree(at, path))
+    const wanted = paths.map((path) => inWorkTree(placeOf(at), path))
     const [present, old, left] = await Promise.all(
       [now, before, after].map((tree) => entriesIn(at, tree, new Set(wanted))),
     )
@@ -86,11 +88,13 @@ async function stageAgain({ at, top }: Work, staged: NonNullable<Discarded['stag
   const others = differing(paths, now, base)
   const left = staged.filter(({ path }) => !others.has(path))
   const entries = left.map(({ path, mode, blob }) => [path, entryOf(mode, blob)] as const)
-  await writeStaged(top.change, new Map(entries), staged[0]?.blob ?? '')
+  await writeStaged(top.change, new Map(entries), staged[0]?.blob.length ?? 40)
 }
 
 const nothing = { mode: '0', blob: (like: string) => '0'.repeat(like.length) }
 const entryOf = (mode: string, object: string) => (mode === nothing.mode ? undefined : { mode, object })
+
+const placeOf = ({ folder, shadow: { workTree } }: ShadowFolder) => ({ folder, workTree })
 
 function workOn(gitIn: GitIn, at: ShadowFolder, trusts: (folder: string) => boolean): Work {
   const { workTree } = at.shadow
@@ -180,16 +184,6 @@ async function withoutSome(
 const contentOf = async (at: ShadowFolder, entry: TreeEntry | undefined) =>
   entry ? at.git(['cat-file', 'blob', entry.object]) : Buffer.alloc(0)
 
-/** Throws ParleyError `conflict` unless the patch has these hunks. */
-export function expectHunks(wanted: readonly HunkRange[], patch: string, cut: boolean): void {
-  if (cut) throw new ParleyError('too_large', 'The patch is too large to choose parts of it.')
-  const keyOf = ({ oldStart, oldLines, newStart, newLines }: HunkRange) =>
-    [oldStart, oldLines, newStart, newLines].join(' ')
-  const known = new Set(hunksIn(patch).map(keyOf))
-  if (wanted.every((hunk) => known.has(keyOf(hunk)))) return
-  throw new ParleyError('conflict', 'The file has other hunks by now. Look at its changes again.')
-}
-
 /** Unstages files, and stages them again if a later step fails. */
 function createUnstaging() {
   let undo = async () => {}
@@ -205,8 +199,8 @@ function createUnstaging() {
       const before = differing(paths, now, base)
       if (before.size === 0) return
       const like = [...now.values(), ...base.values()][0]?.object ?? ''
-      await writeStaged(top.change, differing(paths, base, now), like)
-      undo = () => writeStaged(top.change, before, like)
+      await writeStaged(top.change, differing(paths, base, now), like.length)
+      undo = () => writeStaged(top.change, before, like.length)
       staged = [...before].map(([path, entry]) => ({
         path,
         mode: entry?.mode ?? nothing.mode,

@@ -56,6 +56,12 @@ export function peopleIn(
     },
     discard: (files: readonly SeenChange[], base = 'HEAD') =>
       changes.discard(folder, asked('changes.discard', { base, files: [...files] })),
+    stage: (files: readonly SeenChange[]) =>
+      changes.stage(folder, asked('changes.stage', { files: [...files] })),
+    unstage: (files: readonly SeenChange[]) =>
+      changes.stage(folder, asked('changes.unstage', { files: [...files] })),
+    commit: (fields: Fields<'changes.commit'>, commandId?: string) =>
+      changes.commit(folder, asked('changes.commit', fields, commandId)),
     restore: (discarded: Awaited<ReturnType<typeof changes.discard>>) =>
       changes.restore(folder, { ...asked('changes.restore', { discarded: 1 }), discarded }),
   }

@@ -40,7 +40,7 @@ export function createEnvironments(env: Environment) {
       ...inherited(env, foldersOf(repository)),
       GIT_DIR: gitDir,
       GIT_WORK_TREE: workTree,
-      ...asEnvironment(noMonitor),
+      ...asEnvironment(persons),
     }
   }
 
@@ -78,6 +78,11 @@ export function createEnvironments(env: Environment) {
         GIT_CONFIG_NOSYSTEM: '1',
         ...asEnvironment(runsNothing),
       }
+    },
+
+    /** In a trusted folder without GIT_DIR, because hooks may run git in other repositories. */
+    async commit(folder: SeenFolder): EnvironmentOf {
+      return (await this.reach(folder)) ?? this.change(folder)
     },
 
     /** Without GIT_DIR: `gh` and `glab` find the repository by themselves. */
@@ -122,8 +127,13 @@ const isTrusted = ({ workTree }: Repository, { path, trusted }: SeenFolder) => t
 const noMonitor: Settings = new Map([
   ['core.fsmonitor', 'false'],
   ['core.quotePath', 'false'],
+  // Git must not guess the identity of the person from the name of the machine.
+  ['user.useConfigOnly', 'true'],
   ['safe.bareRepository', 'explicit'],
 ])
+
+/** The mark of a command is in the reflog of HEAD, so there must be one. */
+const persons: Settings = new Map([...noMonitor, ['core.logAllRefUpdates', 'true']])
 
 const runsNothing: Settings = new Map([
   ...noMonitor,
@@ -136,6 +146,7 @@ const runsNothing: Settings = new Map([
   ['protocol.allow', 'never'],
   ['commit.gpgSign', 'false'],
   ['tag.gpgSign', 'false'],
+  ['core.logAllRefUpdates', 'true'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
   ['submodule.recurse', 'false'],

@@ -66,6 +66,7 @@ type LookCommand =
   | 'cat-file'
   | 'check-attr'
   | 'check-ignore'
+  | 'config'
   | 'diff'
   | 'diff-files'
   | 'diff-index'
@@ -98,6 +99,7 @@ type ChangeCommand =
   | 'switch'
   | 'update-index'
   | 'update-ref'
+  | 'var'
   | 'worktree'
   | 'write-tree'
 
@@ -112,7 +114,7 @@ export function createGitIn(env: Readonly<Record<string, string | undefined>>): 
     look: (args, options) => git(folder.path, args, environments.look(folder), options),
     async change(args, options) {
       if (!folder.trusted) expectSafe(args)
-      const environment = environments[args[0] === 'worktree' ? 'worktrees' : 'change'](folder)
+      const environment = environments[environmentFor[args[0]] ?? 'change'](folder)
       return git(folder.path, args, environment, options)
     },
     async reach(args, options) {
@@ -124,6 +126,11 @@ export function createGitIn(env: Readonly<Record<string, string | undefined>>): 
       return runProgram({ ...options, program: first, args: rest, cwd: folder.path, env: reached })
     },
   })
+}
+
+const environmentFor: Readonly<Partial<Record<ChangeCommand, 'worktrees' | 'commit'>>> = {
+  worktree: 'worktrees',
+  commit: 'commit',
 }
 
 /** Runs git in a shadow, in the folder `cwd` of its work tree. Nothing of the repository is changed. */

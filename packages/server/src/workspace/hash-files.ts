@@ -56,7 +56,11 @@ async function hashFile(
   return at === size ? hash.digest('hex') : undefined
 }
 
+/** The hash with which git names a content. */
+export function blobOf(content: Buffer, algorithm: Options['algorithm']): string {
+  return createHash(algorithm).update(`blob ${content.length}\0`).update(content).digest('hex')
+}
+
 async function hashLink(file: string, algorithm: Options['algorithm']): Promise<string> {
-  const target = await readlink(file, 'buffer')
-  return createHash(algorithm).update(`blob ${target.length}\0`).update(target).digest('hex')
+  return blobOf(await readlink(file, 'buffer'), algorithm)
 }

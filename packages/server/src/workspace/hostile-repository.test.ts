@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { peopleIn } from './folder-changes-under-test.ts'
 import { createGitIn } from './git.ts'
 import { hookCases, hostileCases, setUpEverything } from './hostile-cases-under-test.ts'
+import { layouts } from './hostile-layouts-under-test.ts'
 import {
   createHostileFolder,
+  git,
   type HostileCase,
   plainGitRuns,
   programLikeKeys,
@@ -113,28 +115,40 @@ async function snapshotThings(path: string, root: string, env: Record<string, st
   return files.map((file) => file.path)
 }
 
-/** Discards changes of the folder, completely and in part, and undoes it. Returns whether that could be done. */
+/** Discards, stages and commits changes, completely and in part. Returns whether that could be done. */
 async function writeThings(path: string, env: Record<string, string | undefined>): Promise<boolean> {
-  write(path, { 'a.txt': 'since\n', 'since.txt': 'since\n' })
-  const { list, see, hunks, discard, restore } = peopleIn(path, { env })
+  write(path, { 'a.txt': 'since\n', 'since.md': 'since\n' })
+  appendFileSync(join(env.HOME ?? '', '.gitconfig'), '[user]\n\tname = p\n\temail = p@example.com\n')
+  const { list, see, hunks, discard, restore, ...people } = peopleIn(path, { env })
   if ((await list().catch(() => [])).length === 0) return false
-  await restore(await discard([await see('since.txt')]))
+  await restore(await discard([await see('since.md')]))
+  const refused = (error: unknown) => expect(error).toMatchObject({ code: 'not_supported' })
   // A repository may have a filter for its text files.
-  await discard([await see('a.txt')]).catch((error) => expect(error).toMatchObject({ code: 'not_supported' }))
+  await discard([await see('a.txt')]).catch(refused)
   write(path, { 'a.txt': 'again\n' })
   const part = { ...(await see('a.txt')), hunks: await hunks('a.txt') }
-  await discard([part]).catch((error) => expect(error).toMatchObject({ code: 'not_supported' }))
-  return readFileSync(join(path, 'since.txt'), 'utf8') === 'since\n'
+  await discard([part]).catch(refused)
+  write(path, { 'a.txt': 'once more\n' })
+  await people.stage([await see('a.txt')]).catch(refused)
+  await people.stage([await see('since.md')])
+  const [hunk] = await hunks('since.md', { with: 'staged' })
+  const staged = await see('since.md', { with: 'staged' })
+  await people.unstage([{ ...staged, ...(hunk && { hunks: [hunk] }) }])
+  await people.commit({ message: 'since', files: [await see('since.md')] })
+  return git(path, 'log', '-1', '--format=%s').trim() === 'since'
 }
 
-describe('discarding changes of an untrusted folder runs nothing from it', () => {
-  it.each(others)('%s', async (_, { setUp, env, unreadable = false }: HostileCase) => {
-    using place = createHostileFolder(setUp)
-    const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
-    const isDone = await writeThings(place.folder, given)
-    if (!unreadable && place.folder.endsWith('/repository')) expect(isDone).toBe(true)
-    expect(ran(place)).toBe(false)
-  })
+describe('discarding, staging and committing changes of an untrusted folder runs nothing from it', () => {
+  it.each(layouts.map((one) => [one.name, one] as const))(
+    '%s',
+    async (_, { setUp, env, unreadable = false }: HostileCase) => {
+      using place = createHostileFolder(setUp)
+      const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
+      const isDone = await writeThings(place.folder, given)
+      if (!unreadable && place.folder.endsWith('/repository')) expect(isDone).toBe(true)
+      expect(ran(place)).toBe(false)
+    },
+  )
 
   it('with all settings, filters and hooks', async () => {
     using place = createHostileFolder(setUpEverything)

@@ -37,7 +37,10 @@ export async function writeEntries(at: ShadowFolder, now: string, entries: Entri
     await Promise.all([index, planned].map((made) => link(join(place, 'index'), made)))
     const written = [...entries].flatMap(([path, entry]) => (entry ? [path] : []))
     await expectNothingInTheWay(at, index, written)
-    await at.git(['update-index', '-z', '--index-info'], { index: planned, input: linesOf(entries, now) })
+    await at.git(['update-index', '-z', '--index-info'], {
+      index: planned,
+      input: linesOf(entries, now.length),
+    })
     const target = (await at.git(['write-tree'], { index: planned })).toString().trim()
     if (target === now) return now
     const read = await at.tryGit(['read-tree', '-m', '-u', now, target], { index })
@@ -51,11 +54,11 @@ export async function writeEntries(at: ShadowFolder, now: string, entries: Entri
 }
 
 /** The entries as `update-index --index-info` reads them, with the removals first. */
-export function linesOf(entries: Entries, { length }: string): Buffer {
+export function linesOf(entries: Entries, hashLength: number): Buffer {
   const removed = [...entries].filter(([, entry]) => !entry)
   const kept = [...entries].filter(([, entry]) => entry)
   const lines = [...removed, ...kept].map(([path, entry]) =>
-    entry ? `${entry.mode} ${entry.object}\t${path}\0` : `0 ${'0'.repeat(length)}\t${path}\0`,
+    entry ? `${entry.mode} ${entry.object}\t${path}\0` : `0 ${'0'.repeat(hashLength)}\t${path}\0`,
   )
   return Buffer.from(lines.join(''))
 }
@@ -82,9 +85,13 @@ export async function entriesIn(
   tree: string,
   paths: ReadonlySet<string>,
 ): Promise<Map<string, TreeEntry>> {
-  const listed = (await at.git(['ls-tree', '-r', '-z', '--full-tree', tree])).toString().split('\0')
+  return treeEntries((await at.git(['ls-tree', '-r', '-z', '--full-tree', tree])).toString(), paths)
+}
+
+/** The entries of these paths in the output of `ls-tree -z`. */
+export function treeEntries(listed: string, paths: ReadonlySet<string>): Map<string, TreeEntry> {
   const entries = new Map<string, TreeEntry>()
-  for (const line of listed) {
+  for (const line of listed.split('\0')) {
     const tab = line.indexOf('\t')
     const path = line.slice(tab + 1)
     if (!paths.has(path)) continue

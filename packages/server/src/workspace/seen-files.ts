@@ -1,9 +1,9 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ParleyError, type SeenChange } from '@parley/protocol'
+import { inWorkTree, type Place } from './in-work-tree.ts'
 import { entriesIn, submodule, type TreeEntry } from './restore.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
-import { inWorkTree } from './shadowed-folders.ts'
 
 /** A file that a command names. `path` and `from` are paths in the work tree; `file` has those of the folder. */
 export type NamedFile<File = SeenChange> = {
@@ -15,10 +15,7 @@ export type NamedFile<File = SeenChange> = {
 type Named = Pick<SeenChange, 'path' | 'from' | 'blob'>
 
 /** Throws ParleyError `validation_error` for a path outside the folder, and for one that is named twice. */
-export function namedFiles<File extends Named>(
-  at: Parameters<typeof inWorkTree>[0],
-  files: readonly File[],
-): NamedFile<File>[] {
+export function namedFiles<File extends Named>(at: Place, files: readonly File[]): NamedFile<File>[] {
   const named = files.map((file) => ({
     file,
     path: inWorkTree(at, file.path),
@@ -75,7 +72,7 @@ function leftOut(path: string): ParleyError {
   return new ParleyError('not_supported', message, { details: { path } })
 }
 
-function notAFile(path: string): ParleyError {
+export function notAFile(path: string): ParleyError {
   const message = `${path} is a submodule or another repository. Change it in a terminal.`
   return new ParleyError('not_supported', message, { details: { path } })
 }

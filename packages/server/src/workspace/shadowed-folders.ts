@@ -1,13 +1,15 @@
 import { readdir, rm } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { defined, ParleyError } from '@parley/protocol'
 import type { SessionFolder, SnapshotOptions } from '../core/session-folder.ts'
 import { createGitIn, createShadowGit } from './git.ts'
 import { headOf } from './head.ts'
+import { inWorkTree } from './in-work-tree.ts'
 import type { Entries } from './restore.ts'
 import { forgetTrees, keepTree, shareTrees } from './shadow.ts'
 import { openShadow, type ShadowFolder } from './shadow-folder.ts'
 import { type TakenTree, takeTree } from './snapshot.ts'
+import { createTurns } from './turns.ts'
 
 export type SnapshotLimits = {
   /** How long a snapshot may take. The first one in a folder may take longer. */
@@ -60,7 +62,7 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
     async restore(folder, { sessionId, tree, paths, signal }) {
       const at = await open(folder, signal)
       const { restorePaths } = await import('./restore.ts')
-      const wanted = paths.map((path) => inWorkTree(at, path))
+      const wanted = paths.map((path) => inWorkTree({ folder, workTree: at.shadow.workTree }, path))
       let missing: readonly string[] = []
       const { before, after } = await change(at, sessionId, async (now) => {
         const restored = await restorePaths(at, { now, tree, paths: wanted })
@@ -142,30 +144,6 @@ function createTaking(limits: SnapshotLimits) {
     })
 
   return { inTurn, take, change }
-}
-
-/** Does one thing after the other for each key. */
-function createTurns() {
-  const tails = new Map<string, Promise<unknown>>()
-  return <Result>(key: string, work: () => Promise<Result>): Promise<Result> => {
-    const result = (tails.get(key) ?? Promise.resolve()).then(work)
-    const tail = result
-      .catch(() => undefined)
-      .finally(() => {
-        if (tails.get(key) === tail) tails.delete(key)
-      })
-    tails.set(key, tail)
-    return result
-  }
-}
-
-/** The path in the work tree. Git refuses paths that leave it. */
-export function inWorkTree({ folder, shadow }: ShadowFolder, path: string): string {
-  const prefix = relative(shadow.workTree, folder)
-  const inside = join(prefix, path)
-  const isInside = path !== '' && !/^\/|\0|(^|\/)(\.\.?|\.git)(\/|$)/i.test(path)
-  if (isInside) return inside
-  throw new ParleyError('validation_error', `${JSON.stringify(path)} is not a path inside the folder.`)
 }
 
 function off(workTree: string, { budgetMs, misses }: SnapshotLimits): ParleyError {

@@ -1,6 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import type { GitFolder, Look } from './git.ts'
-import { type Entries, linesOf, type TreeEntry } from './restore.ts'
+import { type Entries, linesOf, type TreeEntry, treeEntries } from './restore.ts'
 
 /** Reads and writes the index of a repository. All paths are those of the work tree, and git runs at its top. */
 
@@ -25,15 +25,26 @@ export async function stagedEntries(look: Look, paths: readonly string[]): Promi
 export async function writeStaged(
   change: GitFolder['change'],
   entries: Entries,
-  like: string,
+  hashLength: number,
   env: { readonly GIT_INDEX_FILE?: string } = {},
 ): Promise<void> {
   if (entries.size === 0) return
-  const input = linesOf(entries, like)
+  const input = linesOf(entries, hashLength)
   const { code, stderr } = await change(['update-index', '-z', '--index-info'], { input, env })
   if (code === 0) return
   const why = /index\.lock/.test(stderr) ? 'Another program is using the index.' : stderr
   throw new ParleyError('busy', `git could not change the index. ${why} Try again.`)
+}
+
+/** The entries of the paths in a commit. Paths that it does not have are absent. */
+export async function entriesOf(
+  look: Look,
+  commit: string,
+  paths: readonly string[],
+): Promise<Map<string, TreeEntry>> {
+  const { code, stdout, stderr } = await look(['ls-tree', '-r', '-z', '--full-tree', commit, '--', ...paths])
+  if (code !== 0) throw new ParleyError('busy', `git could not read ${commit}: ${stderr}. Try again.`)
+  return treeEntries(stdout, new Set(paths))
 }
 
 /** The paths whose entries differ, with the entries of `one`. */

@@ -1,4 +1,11 @@
-import { type ChangeScope, type Changes, type Compared, defined, hasCode } from '@parley/protocol'
+import {
+  type ChangeScope,
+  type ChangeSide,
+  type Changes,
+  type Compared,
+  defined,
+  hasCode,
+} from '@parley/protocol'
 import type { Host, ScopedMoments } from '../../core/index.ts'
 import type { Comparison, SeenFolder, Workspace } from '../../workspace/index.ts'
 
@@ -10,6 +17,7 @@ type Asked = {
   readonly query: {
     readonly base: string
     readonly scope?: ChangeScope | undefined
+    readonly side?: ChangeSide | undefined
     readonly turn?: string | undefined
   }
 }
@@ -17,7 +25,8 @@ type Asked = {
 /** The changes that a query asks for, with what was compared if it names a scope. */
 export async function changesInScope(asked: Asked): Promise<Changes> {
   const { workspace, folder, query } = asked
-  const { scope } = query
+  const { scope, side } = query
+  if (side !== undefined) return workspace.changes(folder, { with: side })
   if (scope === undefined) return workspace.changes(folder, query.base)
   const { comparison, moments } = await comparisonOf(asked, scope)
   if (!comparison) return without(scope, moments)
@@ -40,7 +49,8 @@ export async function changesInScope(asked: Asked): Promise<Changes> {
 
 export async function patchInScope(asked: Asked, path: string): Promise<{ patch: string; cut: boolean }> {
   const { workspace, folder, query } = asked
-  const { scope } = query
+  const { scope, side } = query
+  if (side !== undefined) return workspace.patch(folder, path, { with: side })
   if (scope === undefined) return workspace.patch(folder, path, query.base)
   const { comparison } = await comparisonOf(asked, scope)
   if (!comparison) return { patch: '', cut: false }

@@ -1,0 +1,40 @@
+import { ParleyError } from '@parley/protocol'
+import type { GitFolder, GitIn, Look } from './git.ts'
+import { findRepository, type Repository } from './repository.ts'
+
+/** Git at the top of a work tree, for the person who works in a folder of it. */
+export type FolderGit = GitFolder & {
+  readonly folder: string
+  readonly workTree: string
+  readonly repository: Repository
+  /** Whether programs that the repository names may run. */
+  readonly trusted: boolean
+  /** Git in the folder, as lists and patches read it. */
+  readonly seen: Look
+  /** Whether git takes the modes of files from the folder. */
+  tracksModes(): Promise<boolean>
+}
+
+export async function folderGit(
+  gitIn: GitIn,
+  folder: string,
+  trusts: (folder: string) => boolean,
+): Promise<FolderGit> {
+  const repository = await findRepository(folder)
+  if (!repository) throw new ParleyError('not_supported', 'This folder is not a git repository.')
+  const { workTree } = repository
+  const trusted = trusts(workTree)
+  const git = gitIn({ path: workTree, trusted })
+  let modes: Promise<boolean> | undefined
+  return {
+    ...git,
+    ...{ folder, workTree, repository, trusted },
+    seen: gitIn({ path: folder, trusted: trusts(folder) }).look,
+    tracksModes() {
+      modes ??= git
+        .look(['config', '--type=bool', '--get', 'core.fileMode'])
+        .then(({ stdout }) => stdout.trim() !== 'false')
+      return modes
+    },
+  }
+}

@@ -1,0 +1,12 @@
+import { type HunkRange, ParleyError } from '@parley/protocol'
+import { hunksIn } from './lines.ts'
+
+/** Throws ParleyError `conflict` unless the patch has these hunks. */
+export function expectHunks(wanted: readonly HunkRange[], patch: string, cut: boolean): void {
+  if (cut) throw new ParleyError('too_large', 'The patch is too large to choose parts of it.')
+  const keyOf = ({ oldStart, oldLines, newStart, newLines }: HunkRange) =>
+    [oldStart, oldLines, newStart, newLines].join(' ')
+  const known = new Set(hunksIn(patch).map(keyOf))
+  if (wanted.every((hunk) => known.has(keyOf(hunk)))) return
+  throw new ParleyError('conflict', 'The file has other hunks by now. Look at its changes again.')
+}

@@ -54,6 +54,7 @@ const extraFiles: Record<string, string[]> = {
     'demo',
     'demo-scenes',
     'demo-scenes-asking',
+    'demo-script',
     'gates',
     'play-call',
     'play-host-tool',

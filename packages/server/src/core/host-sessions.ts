@@ -26,11 +26,10 @@ import type { LedgerDraft } from './ledger-store.ts'
 import type { LiveSession } from './live-session.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import { readEvents } from './read-events.ts'
-import { type Redaction, redactEvent } from './redact-event.ts'
+import type { Redaction } from './redact-event.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import type { SessionServices } from './session-services.ts'
 import type { ReadRange, SessionPage, SessionQuery, StoredEvent } from './session-store.ts'
-import { tailOf } from './session-tail.ts'
 import { shownEvent, shownState } from './shown-secrets.ts'
 
 /** The operations of a host on existing sessions. */
@@ -120,7 +119,10 @@ export function createHostSessions(
     },
     delete: async (sessionId, by) => void (await deleteIf(sessionId, undefined, by)),
     deleteIf: (sessionId, isDue) => deleteIf(sessionId, isDue),
-    redact: (sessionId, redaction, by) => redactEvent(services, sessions, { sessionId, ...redaction, by }),
+    async redact(sessionId, redaction, by) {
+      const { redactEvent } = await import('./redact-event.ts')
+      return redactEvent(services, sessions, { sessionId, ...redaction, by })
+    },
     seal: (sessionId) => sessions.record(sessionId, (session) => session.log.sealRest()),
     async command(sessionId, given, by) {
       const command = checked(Command, given, 'The command')
@@ -208,6 +210,7 @@ async function detailOf(
   const { place, isAwaited } = (here === undefined ? undefined : await store.load(state.id)) ?? {}
   const id = state.connection?.agentSessionId
   const terminal = id === undefined ? undefined : adapters.get(state.agent)?.terminalCommand?.(id)
+  const { tailOf } = await import('./session-tail.ts')
   return {
     ...shownState(state),
     ...defined({ place, awaits: isAwaited ? place : undefined }),

@@ -10,10 +10,10 @@ import type { HostOptions } from './host-options.ts'
 import { createHostSessions, type HostSessions } from './host-sessions.ts'
 import { createHostSettings } from './host-settings.ts'
 import type { TemporaryFolders } from './host-tool.ts'
-import { createImporting, type Importing } from './import-session.ts'
+import type { createImporting, Importing } from './import-session.ts'
 import { createLedger, type Ledger, type LedgerMethods, noLedger } from './ledger.ts'
 import { defaultLimits, type Limits } from './limits.ts'
-import { createModelCatalogue, type ModelCatalogue } from './model-catalogue.ts'
+import type { createModelCatalogue, ModelCatalogue } from './model-catalogue.ts'
 import { OpenSessions } from './open-sessions.ts'
 import { createProjects, type Projects } from './projects.ts'
 import type { Rules } from './rule-book.ts'
@@ -101,10 +101,10 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   return {
     ...agents.list,
-    ...createModelCatalogue({ store, clock, agents: agents.list.agents, adapters }),
+    ...lazyModels({ store, clock, agents: agents.list.agents, adapters }),
     ...trust.methods,
     ...environments.methods,
-    ...createImporting(parts),
+    ...lazyImporting(parts),
     ...rules.methods,
     ...createSessionCreation({ ...parts, trust: trust.methods }),
     ...hostSessions,
@@ -146,4 +146,27 @@ async function closeHost(
   await agents.close()
   await Promise.all([sessions.stopAll(), spares.close()])
   await temporaryFolders.removeAll()
+}
+
+/** The code is loaded on first use, because a server does not need it at its start. */
+function lazyImporting(parts: Parameters<typeof createImporting>[0]): Importing {
+  const loaded = once(async () => (await import('./import-session.ts')).createImporting(parts))
+  return {
+    conversations: async (agent, query) => (await loaded()).conversations(agent, query),
+    importConversation: async (given, by) => (await loaded()).importConversation(given, by),
+  }
+}
+
+/** The code is loaded on first use, as above. */
+function lazyModels(parts: Parameters<typeof createModelCatalogue>[0]): ModelCatalogue {
+  const loaded = once(async () => (await import('./model-catalogue.ts')).createModelCatalogue(parts))
+  return { models: async () => (await loaded()).models() }
+}
+
+function once<Result>(load: () => Promise<Result>): () => Promise<Result> {
+  let loading: Promise<Result> | undefined
+  return () => {
+    loading ??= load()
+    return loading
+  }
 }

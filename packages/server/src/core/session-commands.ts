@@ -13,9 +13,9 @@ import { causedBy } from './caused-by.ts'
 import { decide } from './decide.ts'
 import type { DecideContext } from './decision.ts'
 import { folderCommands, isFolderCommand } from './folder-changes.ts'
-import { type ForkCopy, forkSession } from './fork-session.ts'
+import type { ForkCopy } from './fork-session.ts'
 import type { LedgerDraft } from './ledger-store.ts'
-import { type LogPoint, pointBefore } from './point-before.ts'
+import type { LogPoint } from './point-before.ts'
 import { isSameSender, receiptHash } from './receipt-hash.ts'
 import type { Rejoin } from './rejoin.ts'
 import { type SessionContext, unknownAgentOf } from './session-services.ts'
@@ -123,6 +123,7 @@ async function pointFor(
   const promptId = promptToGoBackTo(command)
   if (promptId === undefined) return undefined
   decide(log.state, command, decideContext)
+  const { pointBefore } = await import('./point-before.ts')
   return pointBefore(services.store, log.state, promptId, adapter)
 }
 
@@ -140,6 +141,7 @@ async function copyFor(
   const { title, before: promptId } = command
   const { point, actor: by } = decideContext
   const before = promptId !== undefined && point ? { promptId, point } : undefined
+  const { forkSession } = await import('./fork-session.ts')
   return forkSession(services, log.state, into, { title, by, before })
 }
 

@@ -14,6 +14,8 @@ const skipped = new Set(['.git', 'node_modules', '.venv', 'target', 'dist'])
 /** `at` is the time when the listing was complete. */
 type Listing = { at: number; readonly files: Promise<readonly string[]> }
 
+export type FolderFiles = ReturnType<typeof createFolderFiles>
+
 /**
  * The files of folders, without those that git ignores. A listing is cached for a few seconds, so that typing is fast.
  */

@@ -1,12 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Changes, defined } from '@parley/protocol'
 import type { Compared, Comparison } from './compare.ts'
-import { createFolderFiles } from './files.ts'
+import type { FolderFiles } from './files.ts'
 import { checkFolder } from './folder.ts'
 import type { FolderContents } from './folder-contents.ts'
-import { foldersLike } from './folders.ts'
 import type { GitIn, SeenFolder } from './git.ts'
-import { headOf } from './head.ts'
 import type { ShadowedFolders } from './shadowed-folders.ts'
 import type { FolderReader } from './watch-folder.ts'
 import { createFolderWatches } from './watches.ts'
@@ -58,9 +56,13 @@ function lazyGitIn(env: WorkspaceOptions['env']): GitIn {
 
 export function createWorkspace({ env, folders }: WorkspaceOptions): Workspace {
   const gitIn = lazyGitIn(env)
-  const files = createFolderFiles(gitIn)
   const watches = createFolderWatches(gitIn)
   let loading: Promise<FolderContents> | undefined
+  let loadingFiles: Promise<FolderFiles> | undefined
+  const files = () => {
+    loadingFiles ??= import('./files.ts').then(({ createFolderFiles }) => createFolderFiles(gitIn))
+    return loadingFiles
+  }
   const contents = () => {
     loading ??= import('./folder-contents.ts').then(({ createFolderContents }) =>
       createFolderContents(gitIn, folders),
@@ -68,13 +70,14 @@ export function createWorkspace({ env, folders }: WorkspaceOptions): Workspace {
     return loading
   }
   return {
-    findFolders: foldersLike,
-    findFiles: (folder, query, limit) => files.find(folder, query, limit),
-    findFilesIn: async (typed, query, limit) => files.find(await checkFolder(typed), query, limit),
-    // Like the code that computes changes, this is loaded on first use.
+    // The code is loaded on first use, because a server does not need it at its start.
+    findFolders: async (typed, limit) => (await import('./folders.ts')).foldersLike(typed, limit),
+    findFiles: async (folder, query, limit) => (await files()).find(folder, query, limit),
+    findFilesIn: async (typed, query, limit) => (await files()).find(await checkFolder(typed), query, limit),
     tree: async (folders, asked) => (await contents()).tree(folders, asked),
     file: async (folders, asked) => (await contents()).file(folders, asked),
-    commit: async (folder) => headOf(gitIn({ path: folder, trusted: false }).look),
+    commit: async (folder) =>
+      (await import('./head.ts')).headOf(gitIn({ path: folder, trusted: false }).look),
     async facts(path) {
       const { changesOf } = await import('./changes.ts')
       const found = changesOf(gitIn({ path, trusted: false }).look, path)
@@ -84,7 +87,6 @@ export function createWorkspace({ env, folders }: WorkspaceOptions): Workspace {
       const { branch, files } = changes
       return { ...defined({ branch }), changes: files }
     },
-    // The code that computes changes is loaded on first use, because a server does not need it at its start.
     async changes(folder, compared) {
       const { compare } = await import('./compare.ts')
       return compare({ look: gitIn(folder).look, folders }, folder, compared)

@@ -11,9 +11,9 @@ import {
   createAgentProgram,
   expectFolder,
   lazyMemory,
+  lazyRewindKeeper,
   type ProgramAdapterOptions,
 } from '../program-adapter.ts'
-import { createRewindKeeper } from '../rewind.ts'
 import type { ClaudeOptions } from './connection.ts'
 import type { SdkPlace } from './program.ts'
 import { promptUuid } from './prompt.ts'
@@ -108,7 +108,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       return program === undefined ? installAdvice : `Parley needs it to run ${program}. ${installAdvice}`
     },
   })
-  const keeper = createRewindKeeper()
+  const keeper = lazyRewindKeeper()
   return {
     id: 'claude',
     startsAhead: true,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type AgentProbe, capabilities } from '@parley/protocol'
+import { type AgentProbe, capabilities, type SessionOptions } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { adviseInstall, adviseMissing, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment } from '../environment.ts'
@@ -10,16 +10,23 @@ import {
   createAgentProgram,
   expectFolder,
   lazyMemory,
+  lazyRewindKeeper,
   type ProgramAdapterOptions,
 } from '../program-adapter.ts'
-import { createRewindKeeper } from '../rewind.ts'
 import { runProgram } from '../run-program.ts'
 import { messageIdOf } from './native.ts'
 import type { ServerPool, SharedServer } from './server.ts'
-import { type Advice, tooOld } from './server-info.ts'
-import { honouredOptions, type ServerNeeds, serverEnvironment, serverKey } from './settings.ts'
+import type { Advice } from './server-info.ts'
+import type { ServerNeeds } from './settings.ts'
 
 export type OpenCodeAdapterOptions = ProgramAdapterOptions
+
+/** The session options that this adapter supports. All take effect with the next prompt. */
+const honouredOptions = [
+  'effort',
+  'appendSystemPrompt',
+  'outputSchema',
+] as const satisfies readonly (keyof SessionOptions)[]
 
 const id = 'opencode'
 const install = { package: 'opencode-ai', version: '1.18.33' }
@@ -46,11 +53,12 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
   const acquire = async (needs: ServerNeeds, signal: AbortSignal): Promise<SharedServer> => {
     const program = expectFound()
     const { ServerPool } = await import('./server.ts')
+    const { serverEnvironment, serverKey } = await import('./settings.ts')
     pool ??= new ServerPool()
     const start = () => ({ program, env: serverEnvironment(env, needs) })
     return pool.acquire(serverKey(needs), start, signal)
   }
-  const keeper = createRewindKeeper()
+  const keeper = lazyRewindKeeper()
   return {
     id,
     name: 'OpenCode',
@@ -108,6 +116,7 @@ type ProbeContext = {
 async function probeProgram(path: string, context: ProbeContext): Promise<AgentProbe> {
   const { advice } = context
   const version = await versionOf(path, context)
+  const { tooOld } = await import('./server-info.ts')
   const hint = version === undefined ? undefined : tooOld(version, advice.installAdvice)
   if (version !== undefined && hint !== undefined) return { found: true, path, version, usable: false, hint }
   const signInHint = `Sign in once with the program itself (${advice.signIn}), or set the key of a provider.`

@@ -14,13 +14,6 @@ import { environmentKey } from '../environment.ts'
 import { baseline, type NativeAgent } from './rules.ts'
 import { billingOfModel, connectedOutput, planAgent, type ServerInfo } from './server-info.ts'
 
-/** The session options that this adapter supports. All take effect with the next prompt. */
-export const honouredOptions = [
-  'effort',
-  'appendSystemPrompt',
-  'outputSchema',
-] as const satisfies readonly (keyof SessionOptions)[]
-
 /** The properties of a session that select its server: sessions with equal properties can share a server. */
 export type ServerNeeds = {
   readonly trusted: boolean

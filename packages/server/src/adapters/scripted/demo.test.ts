@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { connectInput, promptMessage, readTurn } from '../../testing/read-connection.ts'
-import { createDemoAdapter, demoScript } from './demo.ts'
+import { createDemoAdapter } from './demo.ts'
 import { scenes } from './demo-scenes.ts'
+import { demoScript } from './demo-script.ts'
 import type { Sleep } from './gates.ts'
 
 describe('the demo agent', () => {

@@ -10,7 +10,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter, ConnectInput } from '../../core/agent-adapter.ts'
 import { expectFolder } from '../program-adapter.ts'
-import type { ScriptContext } from './connection.ts'
+import type { ConnectionDeps, ScriptContext } from './connection.ts'
 import { createGates, type Gates, realSleep, type Sleep } from './gates.ts'
 import { type Script, scriptInPrompt } from './script.ts'
 import { honouredOptions } from './settings.ts'
@@ -25,6 +25,8 @@ export type ScriptedAdapterOptions = {
    * echoed.
    */
   readonly script?: (text: string, context: ScriptContext) => Script
+  /** Loads the script and the commands when a session first needs them, instead of `script` and `commands`. */
+  readonly load?: () => Promise<Pick<ConnectionDeps, 'script' | 'commands'>>
   readonly capabilities?: Capabilities
   readonly modes?: readonly PermissionMode[]
   readonly models?: readonly AgentModel[]
@@ -89,7 +91,7 @@ export function createScriptedAdapter(options: ScriptedAdapterOptions = {}): Age
       if (input.signal.aborted) throw new ParleyError('cancelled', 'The connection was cancelled.')
       expectFolder(input.cwd)
       const { ScriptedConnection } = await import('./connection.ts')
-      return new ScriptedConnection(deps, input)
+      return new ScriptedConnection({ ...deps, ...(await options.load?.()) }, input)
     },
   }
 }

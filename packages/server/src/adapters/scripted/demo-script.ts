@@ -1,0 +1,45 @@
+import type { AgentCommand } from '@parley/protocol'
+import { scenes } from './demo-scenes.ts'
+import type { Scene } from './demo-scenes-asking.ts'
+import type { Script } from './script.ts'
+
+export const demoCommands: readonly AgentCommand[] = [
+  ...scenes.map(({ name, shows }) => ({ name, description: `The demo ${shows}` })),
+  { name: 'everything', description: 'Most of these scenes, one after another' },
+  { name: 'help', description: 'What the demo can show' },
+]
+
+export function demoScript(text: string): Script {
+  const words = text.toLowerCase()
+  if (mentions(words, 'everything')) return everything()
+  if (mentions(words, 'help')) return [{ type: 'text', text: help(), pieces: 12 }]
+  const scene = scenes.find((row) => row.words.some((word) => mentions(words, word)))
+  return scene?.script ?? [{ type: 'text', text: `You said: ${text}\n\n${help()}`, pieces: 12 }]
+}
+
+/** Matches at the start of a word, so that `plan` occurs in "plans" but not in "explanation". */
+function mentions(text: string, word: string): boolean {
+  return new RegExp(`\\b${word}`).test(text)
+}
+
+/** Every scene, except `flood`, that ends by itself without ending the turn. Each is played under its name. */
+function everything(): Script {
+  const whole = scenes.filter(
+    (scene) => !scene.stops && scene.name !== 'flood' && !scene.script.some((step) => step.type === 'end'),
+  )
+  return whole.flatMap((scene): Script => [{ type: 'text', text: `**${scene.name}**` }, ...scene.script])
+}
+
+function help(): string {
+  const rows = scenes.map((scene) => `- **${example(scene)}**: ${scene.shows}`)
+  return [
+    'I am the demo agent. I follow a script, so nothing I show is real. Say one of these:',
+    '',
+    ...rows,
+    '- **everything**: most of these scenes, one after another',
+  ].join('\n')
+}
+
+function example(scene: Scene): string {
+  return scene.words[0] ?? scene.name
+}

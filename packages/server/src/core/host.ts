@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 import { type AgentList, createAgentList } from './agent-list.ts'
 import { createConnectionSlots } from './connection-slots.ts'
-import { createSessionCreation, type SessionCreation } from './create-session.ts'
+import type { createSessionCreation, SessionCreation } from './create-session.ts'
 import type { Environments } from './environment.ts'
 import { createFeedLoops, type FeedLoops } from './feed-loop.ts'
 import type { FolderTrust } from './folder-trust.ts'
@@ -106,7 +106,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...environments.methods,
     ...lazyImporting(parts),
     ...rules.methods,
-    ...createSessionCreation({ ...parts, trust: trust.methods }),
+    ...lazyCreation({ ...parts, trust: trust.methods }),
     ...hostSessions,
     ...ledger.methods,
     ...projects,
@@ -154,6 +154,19 @@ function lazyImporting(parts: Parameters<typeof createImporting>[0]): Importing 
   return {
     conversations: async (agent, query) => (await loaded()).conversations(agent, query),
     importConversation: async (given, by) => (await loaded()).importConversation(given, by),
+  }
+}
+
+/** The code is loaded on first use, as above. */
+function lazyCreation(parts: Parameters<typeof createSessionCreation>[0]): SessionCreation {
+  const loaded = once(async () => {
+    const code = await Promise.all([import('./create-session.ts'), parts.sessions.loadCode()])
+    return code[0].createSessionCreation(parts)
+  })
+  return {
+    create: async (input, own) => (await loaded()).create(input, own),
+    prepareSession: async (input) => (await loaded()).prepareSession(input),
+    previewHandOff: async (sessionId, query) => (await loaded()).previewHandOff(sessionId, query),
   }
 }
 

@@ -2,7 +2,7 @@ import { defined, hasCode, ParleyError, type SessionState } from '@parley/protoc
 import { fencedStore } from './fenced-store.ts'
 import { FollowedSessions } from './followed-session.ts'
 import { keepFollowing } from './keep-following.ts'
-import { LiveSession } from './live-session.ts'
+import type { LiveSession } from './live-session.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState } from './session-log.ts'
 import type { Claim } from './session-ownership.ts'
@@ -25,6 +25,8 @@ export class OpenSessions {
   readonly #endedOwners = new Map<string, Promise<void>>()
   /** The last operation on each session whose place is awaited. The next operation on that session waits for it. */
   readonly #caring = new Map<string, Promise<unknown>>()
+  #liveSessions: Promise<typeof LiveSession> | undefined
+  #LiveSession: typeof LiveSession | undefined
   #stopSweep: (() => void) | undefined
   #closing = false
 
@@ -88,7 +90,8 @@ export class OpenSessions {
     const services = { ...this.#services, store, place: awaits, ...defined({ awaits }) }
     let session: LiveSession | undefined
     try {
-      session = new LiveSession(services, await loadState(unfenced, sessionId), this)
+      const Live = await this.loadCode()
+      session = new Live(services, await loadState(unfenced, sessionId), this)
       return await work(session)
     } finally {
       const released = Promise.resolve(session?.stop()).then(() => ownership.release(sessionId, term ?? 0))
@@ -148,6 +151,7 @@ export class OpenSessions {
     // Set before the session is loaded, so that the session is released if loading fails.
     if (claim.term !== undefined) this.#terms.set(sessionId, claim.term)
     await this.#endLeftovers(claim.former)
+    await this.loadCode()
     return this.#live(await loadState(this.#services.store, sessionId), claim.term)
   }
 
@@ -162,7 +166,14 @@ export class OpenSessions {
     return ended
   }
 
-  /** Adds a session that this process has just created. */
+  /** Loads the code of live sessions, which a server needs only once a session is used. */
+  async loadCode(): Promise<typeof LiveSession> {
+    this.#liveSessions ??= import('./live-session.ts').then((loaded) => loaded.LiveSession)
+    this.#LiveSession ??= await this.#liveSessions
+    return this.#LiveSession
+  }
+
+  /** Adds a session that this process has just created. `loadCode` must have resolved before. */
   add(state: SessionState): LiveSession {
     const session = this.#live(state, this.#services.ownership.firstTerm)
     void this.#add(state.id, Promise.resolve(session))
@@ -178,7 +189,9 @@ export class OpenSessions {
     }
     const { problem } = this.#services
     const store = fencedStore(this.#services.store, term, lost)
-    const session: LiveSession = new LiveSession({ ...this.#services, store }, state, this)
+    if (!this.#LiveSession)
+      throw new ParleyError('internal_error', 'The code of live sessions is not loaded.')
+    const session = new this.#LiveSession({ ...this.#services, store }, state, this)
     return session
   }
 

@@ -400,7 +400,7 @@ describe('the console is accessible', () => {
     await look('palette')
     await page.goto(server.url)
     await page
-      .getByRole('heading', { name: 'Today' })
+      .getByRole('treeitem', { level: 1 })
       .or(page.getByText('What do you want to build'))
       .first()
       .waitFor()

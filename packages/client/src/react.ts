@@ -12,7 +12,7 @@ import {
 import type { Client } from './client.ts'
 import type { LiveStore } from './live-store.ts'
 import { createSelection } from './selection.ts'
-import type { SessionListQuery, SessionListSnapshot } from './session-list.ts'
+import type { SessionListOptions, SessionListQuery, SessionListSnapshot } from './session-list.ts'
 import type { Mirror, MirrorOptions, MirrorSnapshot } from './session-mirror.ts'
 import { createSharedStore, type SharedStore } from './shared-store.ts'
 import type { WaitingListSnapshot } from './waiting-list.ts'
@@ -66,15 +66,15 @@ export function useLoadOlder(sessionId: string): () => Promise<void> {
 }
 
 export function useSessions(
-  query: SessionListQuery = {},
+  query: SessionListQuery & { readonly limit?: number } = {},
 ): SessionListSnapshot & { loadMore(): Promise<void> } {
   const client = useClient()
-  const { q, agent, status, archived } = query
+  const { q, agent, status, archived, limit } = query
   const shared = useMemo(() => {
-    const fields = { q, agent, status, archived }
+    const fields = { q, agent, status, archived, limit }
     const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-    return createSharedStore(() => client.sessions(given as SessionListQuery), noSessions)
-  }, [client, q, agent, status, archived])
+    return createSharedStore(() => client.sessions(given as SessionListOptions), noSessions)
+  }, [client, q, agent, status, archived, limit])
   const snapshot = useSyncExternalStore(shared.subscribe, shared.getSnapshot, shared.getSnapshot)
   return useMemo(
     () => ({ ...snapshot, loadMore: () => shared.current?.loadMore() ?? Promise.resolve() }),

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect } from 'react'
 import { useConnection } from '../base/client.ts'
-import { useWindowEvent } from '../base/effects.ts'
+import { useIsNarrow, useWindowEvent } from '../base/effects.ts'
+import { preferences } from '../base/preferences.ts'
 import type { Route } from '../base/route.logic.ts'
 import { useRoute } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
@@ -24,11 +25,15 @@ const pages = {
 }
 const signedOutPart = lazyPart(() => import('../sign-in/signed-out-page.tsx'))
 const palettePart = lazyPart(() => import('../palette/palette.tsx'))
+const railPart = lazyPart(() => import('../sessions/sidebar-rail.tsx'))
 const keysPart = lazyPart(() => import('../settings/keys-dialog.tsx'))
 
 export function App() {
   const route = useRoute()
   const shown = useStore(pageDialog)
+  // On a phone the list is a page of its own.
+  const isNarrow = useIsNarrow()
+  const isCollapsed = useStore(preferences, ({ sidebarCollapsed }) => sidebarCollapsed) && !isNarrow
   const close = () => pageDialog.set(undefined)
   useWindowEvent('keydown', handlePageKey)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the route
@@ -43,7 +48,9 @@ export function App() {
   }
   const home = route.name === 'home'
   return (
-    <div className="group/page grid h-dvh grid-cols-1 grid-rows-[minmax(0,1fr)] md:grid-cols-[18rem_minmax(0,1fr)] md:max-lg:has-[[data-panel]]:grid-cols-[0_minmax(0,1fr)]">
+    <div
+      className={`group/page grid h-dvh grid-cols-1 grid-rows-[minmax(0,1fr)] ${isCollapsed ? 'md:grid-cols-[2.75rem_minmax(0,1fr)]' : 'md:grid-cols-[18rem_minmax(0,1fr)]'} md:max-lg:has-[[data-panel]]:grid-cols-[0_minmax(0,1fr)]`}
+    >
       <button
         type="button"
         onClick={() => document.getElementById('place')?.focus()}
@@ -55,7 +62,7 @@ export function App() {
       <div
         className={`min-h-0 border-line md:border-r md:max-lg:group-has-[[data-panel]]/page:hidden ${home ? '' : 'max-md:hidden'}`}
       >
-        <Sidebar />
+        {isCollapsed ? <Lazy part={railPart}>{(SidebarRail) => <SidebarRail />}</Lazy> : <Sidebar />}
       </div>
       <main
         id="place"

@@ -7,6 +7,7 @@ import { pressedAction } from '../base/shortcuts.ts'
 import { pageDialog } from '../parts/dialog.tsx'
 import { handleCardKey, noteUnusedKey } from '../request/card-keys.ts'
 import { sessions } from '../session-data/session-list.ts'
+import { toggleSidebar } from '../sessions/collapse.ts'
 
 /**
  * Handles a key press on the page. A shortcut with a modifier works everywhere, a single key only outside editable
@@ -62,15 +63,23 @@ const actions: { readonly [Name in Action]?: () => unknown } = {
   rowBelow: () => moveRow(1),
   rowAbove: () => moveRow(-1),
   latest: () => toEnd(),
+  sidebar: toggleSidebar,
 }
 
 /** Opens the session that is `by` places below the open session in the list (above it if negative). */
 function step(by: number): void {
-  const list = sessions.getSnapshot().sessions
+  const ids = idsInList()
   const route = currentRoute()
-  const now = route.name === 'session' ? list.findIndex((session) => session.id === route.id) : -1
-  const next = list[Math.max(0, Math.min(list.length - 1, now + by))]
-  if (next) navigate({ name: 'session', id: next.id })
+  const now = route.name === 'session' ? ids.indexOf(route.id) : -1
+  const id = ids[Math.max(0, Math.min(ids.length - 1, now + by))]
+  if (id !== undefined) navigate({ name: 'session', id })
+}
+
+/** The sessions in the order in which the list shows them; while it is collapsed, the last changed one first. */
+function idsInList(): readonly string[] {
+  const rows = [...document.querySelectorAll<HTMLElement>('nav [data-session]')]
+  if (rows.length > 0) return rows.map((row) => row.dataset.session ?? '')
+  return sessions.getSnapshot().sessions.map(({ id }) => id)
 }
 
 /** Moves the focus between the rows of the timeline: the articles in the element with the ARIA role `feed`. */

@@ -27,6 +27,10 @@ export type Preferences = {
   readonly openChanges: boolean
   /** What the changes panel compares; until a person chooses, this depends on the folder. */
   readonly changesScope?: ChangeScope
+  /** Whether the session list is collapsed to a narrow bar of buttons. */
+  readonly sidebarCollapsed: boolean
+  /** The folded groups of the session list, by the ids of their projects. */
+  readonly foldedGroups: { readonly [group: string]: true }
   /** Widths in pixels of the panels that the person has resized. */
   readonly panelWidths: { readonly [panel: string]: number | undefined }
 }
@@ -42,6 +46,8 @@ export const preferences = createPersistedStore<Preferences>('preferences', {
   splitChanges: false,
   listFiles: true,
   openChanges: true,
+  sidebarCollapsed: false,
+  foldedGroups: {},
   panelWidths: {},
 })
 

@@ -33,11 +33,11 @@ export function SettingsChip({ groups, title = 'Mode, model and effort' }: Props
 
 const isBypass = ({ label, value }: OptionGroup) => label === 'Mode' && value === 'bypass'
 
-/** The chosen option, with the name of its group for screen readers. The default of an agent is not shown. */
+/** The chosen option, with the name of its group for screen readers. The default effort is not shown. */
 function Chosen({ group, isFirst }: { group: OptionGroup; isFirst: boolean }) {
   const { label, value, options } = group
   const name = options.find((option) => option.value === value)?.label ?? value
-  const isShown = !(value === '' && name?.startsWith('Default'))
+  const isShown = value !== '' || label !== 'Effort'
   return (
     <span className={isShown ? '' : 'sr-only'}>
       {!isFirst && ' · '}

@@ -35,7 +35,7 @@ export default function ChoiceMenu({ groups, children, ...menu }: Props) {
       {...menu}
       align="left"
       isSheet
-      className="w-88"
+      className="w-108 max-w-[calc(100vw-1rem)]"
       startAt={(items) => items.find((item) => item.ariaChecked === 'true')}
       onKey={({ key }) => {
         const beside = { ArrowRight: 'nextElementSibling', ArrowLeft: 'previousElementSibling' } as const
@@ -107,7 +107,7 @@ function Option({ option, group, onClose }: OptionProps) {
       className={
         group.isRow
           ? `min-h-7 rounded-md border px-2 text-sm focus:outline-2 focus:outline-mark pointer-coarse:min-h-11 pointer-coarse:px-3 ${chosen ? 'border-mark bg-mark-wash font-medium' : 'border-line hover:bg-hover'}`
-          : 'flex min-h-8 w-full items-start gap-2 rounded-md px-2 py-1.5 text-left text-sm focus:bg-hover focus:outline-none pointer-coarse:min-h-11'
+          : 'flex min-h-8 w-full items-start gap-2 rounded-md px-2 py-1 text-left text-sm focus:bg-hover focus:outline-none pointer-coarse:min-h-11'
       }
     >
       {!group.isRow && (

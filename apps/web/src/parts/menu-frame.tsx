@@ -109,19 +109,19 @@ function itemOfKey(
   return inTurn.find((item) => item.textContent?.trim().toLowerCase().startsWith(typed.text))
 }
 
-/** Places the list inside the window: below its button, or above it if there is more room above. */
+/** Places the list inside the window: below its button, or above it, or over it if it fits on neither side. */
 function place(element: HTMLElement, anchor: HTMLElement | null, align: 'left' | 'right'): void {
   const from = anchor?.getBoundingClientRect()
   if (!from) return
   Object.assign(element.style, { left: '0', maxHeight: '' })
   const { width, height } = element.getBoundingClientRect()
-  const [above, below] = [from.top - 12, innerHeight - from.bottom - 12]
-  const isBelow = height <= below || below >= above
-  const shown = Math.min(height, isBelow ? below : above)
+  const shown = Math.min(height, innerHeight - 16)
+  const isBelow = from.bottom + 4 + shown <= innerHeight - 8
+  const wanted = isBelow || from.top - shown - 4 < 8 ? from.bottom + 4 : from.top - shown - 4
   const left = align === 'left' ? from.left : from.right - width
   Object.assign(element.style, {
-    maxHeight: `${Math.max(120, shown)}px`,
-    top: `${Math.max(8, isBelow ? from.bottom + 4 : from.top - shown - 4)}px`,
+    maxHeight: `${shown}px`,
+    top: `${Math.max(8, Math.min(wanted, innerHeight - shown - 8))}px`,
     left: `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`,
   })
 }

@@ -5,8 +5,13 @@ import { createOnFirstUse } from '../base/on-first-use.ts'
 import { createStore, useStore } from '../base/store.ts'
 import { cachedList, cacheList } from './cache.ts'
 
+/** How many sessions are loaded at once: enough for several projects, since a busy one would hide the others. */
+export const listedAtOnce = 200
+
 /** The sessions that are not archived. The tab title, the palette and the keys share this list. */
-export const sessions: LiveStore<SessionListSnapshot> = createOnFirstUse(() => client.sessions())
+export const sessions: LiveStore<SessionListSnapshot> = createOnFirstUse(() =>
+  client.sessions({ limit: listedAtOnce }),
+)
 
 export function useAllSessions() {
   return useSyncExternalStore(sessions.subscribe, sessions.getSnapshot)

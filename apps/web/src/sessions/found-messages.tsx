@@ -14,9 +14,7 @@ export default function FoundMessages({ typed }: { typed: string }) {
   if (hits.length === 0 && note === undefined) return null
   return (
     <section aria-label="In conversations">
-      <h2 className="px-2.5 pt-2.5 pb-1 text-2xs font-semibold tracking-wide text-faint uppercase">
-        In conversations
-      </h2>
+      <h2 className="px-2.5 pt-2.5 pb-1 text-xs font-semibold text-soft">In conversations</h2>
       <ul>
         {hits.map((hit) => (
           <li key={`${hit.session.id} ${hit.seq}`} data-hit className="rounded-md hover:bg-hover/60">

@@ -1,14 +1,15 @@
 import type { SessionSummary } from '@parley/protocol'
-import { Ellipsis } from 'lucide-react'
-import { lazy, memo, Suspense, useLayoutEffect, useRef, useState } from 'react'
+import { Ellipsis, FolderGit2 } from 'lucide-react'
+import { type KeyboardEvent, lazy, memo, Suspense, useId, useLayoutEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useFocusBack } from '../base/focus.ts'
-import { ago, folderName, visible } from '../base/format.logic.ts'
+import { ago, visible } from '../base/format.logic.ts'
 import { lazyPart } from '../parts/lazy-part.tsx'
 import { Link } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { failureText } from '../session-data/failure-text.logic.ts'
+import { isInWorktree } from './groups.logic.ts'
 import { StatusMark } from './status-mark.tsx'
 import { WaitingCount } from './waiting-count.tsx'
 
@@ -18,6 +19,10 @@ const rowMenu = lazyPart(() => import('./row-menu.tsx'))
 type Props = {
   session: SessionSummary
   agentName: string
+  /** The name of the project, and the machine, are shown where no heading has them. */
+  projectName: string | undefined
+  branch: string | undefined
+  level: number
   current: boolean
   unread: boolean
   now: number
@@ -28,10 +33,11 @@ type Props = {
 }
 
 export const SessionRow = memo(function SessionRow(props: Props) {
-  const { session, current, onFocusLost } = props
+  const { session, current, level, tabStop, onFocusLost } = props
   const [renaming, setRenaming] = useState(false)
-  const row = useRef<HTMLLIElement>(null)
-  useFocusBack(renaming, () => row.current?.querySelector('a'))
+  const row = useRef<HTMLDivElement>(null)
+  const nameId = useId()
+  useFocusBack(renaming, () => row.current)
   useLayoutEffect(() => {
     const element = row.current
     return () => {
@@ -39,73 +45,109 @@ export const SessionRow = memo(function SessionRow(props: Props) {
     }
   }, [session.id, onFocusLost])
   return (
-    <li
+    <div
       ref={row}
+      role="treeitem"
+      aria-level={level}
+      aria-labelledby={nameId}
+      aria-current={current ? 'page' : undefined}
+      tabIndex={tabStop ? 0 : -1}
       data-session={session.id}
-      className={`group relative flex rounded-md ${current ? 'bg-hover' : 'hover:bg-hover/60'} ${session.archived ? 'opacity-75' : ''}`}
+      onKeyDown={openOnEnter}
+      className={`group/row relative flex rounded-md focus-visible:-outline-offset-2 ${current ? 'bg-hover' : 'hover:bg-hover/60'} ${session.archived ? 'opacity-75' : ''}`}
     >
       {renaming ? (
         <RenameField session={session} onDone={() => setRenaming(false)} />
       ) : (
-        <RowLink {...props} />
+        <RowLink {...props} id={nameId} />
       )}
       <Menu
         label={`Menu of ${session.title || 'Untitled'}`}
         tabIndex={-1}
-        className="absolute! right-1 bottom-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 pointer-coarse:right-0 pointer-coarse:bottom-2 pointer-coarse:opacity-100"
+        className="absolute! right-0.5 top-0 opacity-0 group-focus-within/row:opacity-100 group-hover/row:opacity-100 aria-expanded:opacity-100 pointer-coarse:right-0 pointer-coarse:opacity-100"
         part={rowMenu}
         list={(RowMenu, menu) => <RowMenu {...menu} session={session} onRename={() => setRenaming(true)} />}
       >
         <Ellipsis size={15} />
       </Menu>
-    </li>
+    </div>
   )
 })
 
-function RowLink({ session, agentName, current, unread, now, tabStop }: Omit<Props, 'onFocusLost'>) {
+/** Enter on a row opens its session; the link inside is not a stop of the Tab key. */
+function openOnEnter(event: KeyboardEvent<HTMLElement>): void {
+  if (event.key !== 'Enter' || event.target !== event.currentTarget) return
+  event.preventDefault()
+  event.currentTarget.querySelector('a')?.click()
+}
+
+/** Hidden while the button of the menu is shown in its place. */
+const underMenu = 'group-focus-within/row:invisible group-hover/row:invisible pointer-coarse:visible!'
+
+function RowLink(props: Props & { id: string }) {
+  const { session, agentName, current, unread, now, id } = props
   const title = visible(session.title) || 'Untitled'
-  const failed = failureText(session)
   return (
     <Link
+      id={id}
       to={{ name: 'session', id: session.id }}
       aria-current={current ? 'page' : undefined}
-      tabIndex={tabStop ? 0 : -1}
-      className="flex min-w-0 flex-1 gap-1 rounded-md py-1.5 pr-2 pl-1 pointer-coarse:py-2.5 pointer-coarse:pr-11"
+      tabIndex={-1}
+      title={`${title}\n${agentName} · ${visible(session.cwd)}`}
+      className="flex h-7 min-w-0 flex-1 items-center gap-1 pr-2 pl-1 text-sm outline-none pointer-coarse:h-11 pointer-coarse:pr-11"
     >
-      <StatusMark session={session} unread={unread} />
-      <span className="min-w-0 flex-1">
-        <span className="flex items-baseline gap-2">
-          <span className={`truncate text-sm ${unread || session.waiting > 0 ? 'font-semibold' : ''}`}>
-            {title}
-          </span>
-          {session.waiting > 0 && <WaitingCount count={session.waiting} isShort />}
-        </span>
-        <span className="flex text-xs text-faint">
-          {/* Truncated as one text: a few letters of each fact would say nothing. */}
-          <span className="mr-1 min-w-0 truncate *:mr-0.5">
-            {failed !== undefined && (
-              // Hidden from screen readers: the status mark has the same text.
-              <span aria-hidden className="font-medium text-bad" title={session.failure?.message}>
-                {failed}
-              </span>
-            )}{' '}
-            {session.paused !== undefined && (
-              <span className="font-medium text-wait">{session.paused} paused</span>
-            )}{' '}
-            {session.archived && <span>Archived</span>} <span>{agentName}</span>{' '}
-            <span title={session.cwd}>{folderName(session.cwd)}</span>{' '}
-          </span>
-          {session.place !== undefined && (
-            <Suspense>
-              <RowMachine place={session.place} />
-            </Suspense>
-          )}
-          <span className="ml-auto shrink-0 pl-1 tabular-nums group-focus-within:invisible group-hover:invisible pointer-coarse:visible!">
-            {session.pinned ? '' : ago(session.updatedAt, now)}
-          </span>
-        </span>
+      <StatusMark session={session} unread={unread} isFailureBeside />
+      <span className={`min-w-8 flex-1 truncate ${unread || session.waiting > 0 ? 'font-semibold' : ''}`}>
+        {title}
       </span>
+      <span className="flex max-w-3/5 min-w-0 items-center gap-1.5 text-xs text-faint">
+        <Facts {...props} />
+        <span className={`shrink-0 tabular-nums ${underMenu}`}>{ago(session.updatedAt, now)}</span>
+        {session.waiting > 0 && (
+          <span className={`flex shrink-0 ${underMenu}`}>
+            <WaitingCount count={session.waiting} isShort />
+          </span>
+        )}
+      </span>
+      {isInWorktree(session) && <span className="sr-only"> in a worktree</span>}
     </Link>
+  )
+}
+
+/** What differs from an ordinary session of the group. */
+function Facts({ session, projectName, branch }: Props) {
+  const failed = failureText(session)
+  return (
+    <>
+      {failed !== undefined && (
+        <span className="shrink-0 font-medium text-bad" title={session.failure?.message}>
+          {failed}
+        </span>
+      )}
+      {session.paused !== undefined && (
+        <span className="shrink-0 font-medium text-wait">{session.paused} paused</span>
+      )}
+      {projectName !== undefined && (
+        <span className="min-w-0 truncate">
+          {session.archived && 'Archived · '}
+          {visible(projectName)}
+        </span>
+      )}
+      {projectName !== undefined && session.place !== undefined && (
+        <Suspense>
+          <RowMachine place={session.place} />
+        </Suspense>
+      )}
+      {isInWorktree(session) && (
+        // Its text for screen readers is at the end of the row.
+        <span
+          aria-hidden
+          title={branch === undefined ? 'Worktree' : `Worktree of the branch ${visible(branch)}`}
+        >
+          <FolderGit2 size={13} />
+        </span>
+      )}
+    </>
   )
 }
 
@@ -124,7 +166,7 @@ export function RenameField({ session, onDone }: RenameFieldProps) {
       aria-label="Title"
       defaultValue={session.title}
       maxLength={200}
-      className="field m-1 flex-1"
+      className="field m-0.5 flex-1 py-0!"
       onFocus={(event) => event.target.select()}
       onBlur={(event) => save(event.target.value)}
       onKeyDown={(event) => {

@@ -15,10 +15,15 @@ function nameOf(status: SessionSummary['status'], decides: boolean): string {
   return decides ? names[status].replace('an answer', 'your answer') : names[status]
 }
 
-type Props = { session: Pick<SessionSummary, 'status' | 'failure'>; unread: boolean }
+type Props = {
+  session: Pick<SessionSummary, 'status' | 'failure'>
+  unread: boolean
+  /** Whether the reason of a failure is written beside the mark. */
+  isFailureBeside?: boolean
+}
 
 /** The status of a session as a small mark, with a name for screen readers. */
-export function StatusMark({ session, unread }: Props) {
+export function StatusMark({ session, unread, isFailureBeside = false }: Props) {
   const { status, failure } = session
   const failed = failureText(session)
   const decides = useMay('decide')
@@ -34,11 +39,11 @@ export function StatusMark({ session, unread }: Props) {
   const title = failed && failure?.message ? `${failed}: ${failure.message}` : name
   return (
     <span
-      className={`flex w-4 shrink-0 justify-center ${failed ? 'pt-[0.2rem] text-bad' : 'pt-[0.4rem]'}`}
+      className={`flex h-5 w-4 shrink-0 items-center justify-center ${failed ? 'text-bad' : ''}`}
       title={title === 'idle' ? undefined : title}
     >
       {failed ? <TriangleAlert size={13} aria-hidden /> : <span className={`size-2 rounded-full ${look}`} />}
-      {name !== 'idle' && <span className="sr-only">{name}</span>}
+      {name !== 'idle' && !(failed && isFailureBeside) && <span className="sr-only">{`${name} `}</span>}
     </span>
   )
 }

@@ -9,14 +9,14 @@ export function WaitingCount({ count, isShort = false, testId }: Props) {
     return (
       <span
         data-testid={testId}
-        className="ml-auto rounded-full bg-wait-fill px-1.5 text-2xs font-semibold text-[#2b1c00]"
+        className="ml-auto rounded-full bg-wait-fill px-1.5 text-xs leading-4 font-semibold text-[#2b1c00]"
       >
         {count}
         <span className="sr-only"> waiting for you</span>
       </span>
     )
   return (
-    <span data-testid={testId} className="ml-auto text-2xs text-faint" title={`${count} waiting for others`}>
+    <span data-testid={testId} className="ml-auto text-xs text-faint" title={`${count} waiting for others`}>
       {count}
       <span className={isShort ? 'sr-only' : ''}> waiting for others</span>
     </span>

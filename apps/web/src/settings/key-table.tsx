@@ -23,6 +23,8 @@ const groups: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       'previous',
       'next',
       [['↑', '↓'], 'Move through the session list'],
+      [['←', '→'], 'Fold and unfold a project in the list'],
+      'sidebar',
       'prompt',
       'keys',
     ],

@@ -137,7 +137,11 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/workspace`,
-    mayImport: [`${server}/core/session-folder.ts`, `${server}/core/folder-changes.ts`],
+    mayImport: [
+      `${server}/core/session-folder.ts`,
+      `${server}/core/folder-changes.ts`,
+      `${server}/core/worktrees.ts`,
+    ],
     packages: [
       '@parley/protocol',
       '@lydell/node-pty',

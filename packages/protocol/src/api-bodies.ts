@@ -11,6 +11,7 @@ import { PromptParts } from './prompt.ts'
 import { SessionOptions } from './session.ts'
 import { OpenRequest, SessionState } from './session-state.ts'
 import { SessionSummary } from './session-summary.ts'
+import { NewWorktree } from './worktree.ts'
 
 /** Request and reply bodies of the HTTP routes. */
 
@@ -40,6 +41,10 @@ const NewSessionFields = z.strictObject({
   }),
   from: HandOffSource.optional().meta({
     description: 'The session whose work this one continues; its first prompt contains a hand-off',
+  }),
+  worktree: NewWorktree.optional().meta({
+    description:
+      'Works in a new worktree of the repository of `cwd`; the first prompt waits until it is ready',
   }),
   context: z.string().regex(/\S/, 'the context is empty').max(maxContext).optional().meta({
     description: 'The text of the hand-off as a person edited it',

@@ -14,6 +14,7 @@ import { bySession, NoContent, type Route, type RouteDefinition } from './route.
 import { searchRoutes } from './search-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
+import { worktreeRoutes } from './worktree-routes.ts'
 
 export { type Route, scopesOfQuery, scopesOfRoute } from './route.ts'
 
@@ -51,6 +52,7 @@ const definitions = {
   ...searchRoutes,
   ...chatRoutes,
   ...workspaceRoutes,
+  ...worktreeRoutes,
   ...permissionRoutes,
   ...decisionLinkRoutes,
   ...accessRoutes,

@@ -8,6 +8,7 @@ import { Answers } from './question.ts'
 import { SessionOptions, SessionSettings } from './session.ts'
 import { CommandSignature } from './signed-answer.ts'
 import { taggedUnion } from './tagged-union.ts'
+import { BranchFate } from './worktree.ts'
 
 const base = { commandId: CommandId }
 
@@ -124,6 +125,22 @@ export const Command = taggedUnion('type', [
   }),
   z.strictObject({ ...base, type: z.literal('session.unrewind') }),
   ...changeCommands,
+  /** Makes the worktree again after a failure. */
+  z.strictObject({
+    ...base,
+    type: z.literal('worktree.retry'),
+    setup: z.literal(false).optional().meta({ description: 'Does not run the command that prepares it' }),
+  }),
+  /** Saves the worktree in a snapshot, then deletes its folder. */
+  z.strictObject({
+    ...base,
+    type: z.literal('worktree.remove'),
+    branch: BranchFate.default('keep'),
+    ifNothingLost: z.literal(true).optional().meta({
+      description: 'Refused if something would be deleted that is nowhere else',
+    }),
+  }),
+  z.strictObject({ ...base, type: z.literal('worktree.restore') }),
 ])
 /** A client's request to change a session, checked and with its defaults filled in. */
 export type Command = z.infer<typeof Command>

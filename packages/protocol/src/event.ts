@@ -15,6 +15,7 @@ import { taggedUnion } from './tagged-union.ts'
 import { ToolContent, ToolKind, ToolLocation, ToolOutcome } from './tool-call.ts'
 import { ParkReason, RecordedBy, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
+import { MadeWorktree, RemovedWorktree, SetupRun, WorktreeFailure, WorktreeRequest } from './worktree.ts'
 
 /**
  * A recorded fact of a session. `seq` counts from 1 without gaps; `at` is milliseconds since 1970. Event names never
@@ -225,6 +226,17 @@ export const SessionEvent = taggedUnion('type', [
   event('changes.committed', Committed.shape),
   event('branch.pushed', Pushed.shape),
   event('pull-request.opened', OpenedPullRequest.shape),
+
+  // worktree
+  /** A person asked for an action. The first one, making the worktree, is asked for by `session.created`. */
+  event('worktree.requested', WorktreeRequest.shape),
+  event('worktree.made', MadeWorktree.shape),
+  /** The agent can work there now. */
+  event('worktree.prepared', {
+    setup: SetupRun.optional().meta({ description: 'Absent: no command was run' }),
+  }),
+  event('worktree.failed', WorktreeFailure.shape),
+  event('worktree.removed', RemovedWorktree.shape),
 
   // log
   /**

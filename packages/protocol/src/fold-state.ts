@@ -5,9 +5,11 @@ import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { isCopied, withoutRewind, withRewind } from './fold-rewind.ts'
 import { withSnapshot } from './fold-snapshots.ts'
+import { plannedWorktree, withSaved, worktreeFolds } from './fold-worktree.ts'
 import { type Prompt, promptText } from './prompt.ts'
 import { unredacted } from './redaction.ts'
 import type { KnownTask, OpenRequest, SessionState } from './session-state.ts'
+import { isWorktreeUnderWay } from './worktree.ts'
 
 /**
  * Folds one event into the state. Pure: the old state is not modified, and unchanged parts are shared. The
@@ -38,6 +40,9 @@ const bookkeeping: ReadonlySet<string> = new Set([
   'session.released',
   'log.sealed',
   'snapshot.taken',
+  'worktree.made',
+  'worktree.prepared',
+  'worktree.removed',
 ])
 
 /**
@@ -54,7 +59,7 @@ function statusOf(state: SessionState): SessionState['status'] {
   const { turn, requests } = state
   if (turn?.parked) return 'parked'
   if (requests.length > 0) return turn || requests.some(({ stale }) => !stale) ? 'waiting' : 'parked'
-  if (turn) return 'working'
+  if (turn || isWorktreeUnderWay(state.worktree)) return 'working'
   return runningInBackground(state).length > 0 ? 'background' : 'idle'
 }
 
@@ -77,7 +82,10 @@ const sessionFolds: Folds = {
   'session.released': (_, { at }) => ({ released: at }),
   'session.rewound': withRewind,
   'session.unrewound': withoutRewind,
-  'snapshot.taken': ({ snapshots }, event) => ({ snapshots: withSnapshot(snapshots, event) }),
+  'snapshot.taken': (state, event) => ({
+    snapshots: withSnapshot(state.snapshots, event),
+    ...withSaved(state, event),
+  }),
   // A fork contains copies of its original's seals, which do not seal the fork.
   'log.sealed': (state, { seq, hash }) => (isCopied(state, { seq }) ? {} : { sealed: { seq, hash } }),
 }
@@ -135,7 +143,7 @@ type Fold = (state: SessionState, event: SessionEvent) => Partial<SessionState>
 
 /** The events that change the state. The others only appear in the timeline. */
 const folds = new Map(
-  [sessionFolds, agentFolds, promptFolds, turnFolds, blockFolds, requestFolds].flatMap(
+  [sessionFolds, agentFolds, promptFolds, turnFolds, blockFolds, requestFolds, worktreeFolds].flatMap(
     (table) => Object.entries(table) as [string, Fold][],
   ),
 )
@@ -256,7 +264,7 @@ function isForked(state: SessionState, event: EventOf<'agent.connected'>): boole
 
 function created(event: EventOf<'session.created'>): Partial<SessionState> {
   const { agent, cwd, title, model, mode, options, mcpServers, at } = event
-  const { project, forkedFrom, forkPoint, importedFrom, handedFrom, startCommit } = event
+  const { project, forkedFrom, forkPoint, importedFrom, handedFrom, startCommit, worktree } = event
   return {
     agent,
     cwd,
@@ -265,6 +273,7 @@ function created(event: EventOf<'session.created'>): Partial<SessionState> {
     requested: { mode, ...(model !== undefined && { model }), ...(options && { options }) },
     ...(mcpServers && { mcpServers }),
     ...(forkedFrom && { forkedFrom, forkPending: true }),
+    ...(worktree && { worktree: plannedWorktree(worktree, at) }),
     ...defined({ project, forkPoint, importedFrom, handedFrom, startCommit }),
   }
 }

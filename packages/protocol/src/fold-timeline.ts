@@ -13,7 +13,10 @@ import {
   pullRequestText,
   pushText,
   releaseText,
+  restoredText,
   rewoundText,
+  worktreeFailureText,
+  worktreeRemovalText,
 } from './notice-text.ts'
 import { unredacted } from './redaction.ts'
 
@@ -179,10 +182,20 @@ const noticeFolds: Folds = {
   },
 }
 
+const worktreeFolds: Folds = {
+  'worktree.made': (blocks, event) => {
+    if (event.restored) notice(blocks, event, 'info', 'worktree_restored', restoredText)
+  },
+  'worktree.failed': (blocks, event) =>
+    notice(blocks, event, 'error', 'worktree_failed', worktreeFailureText(event)),
+  'worktree.removed': (blocks, event) =>
+    notice(blocks, event, 'info', 'worktree_removed', worktreeRemovalText(event)),
+}
+
 type Fold = (blocks: Block[], event: SessionEvent) => void
 
 const folds = new Map(
-  [promptFolds, turnFolds, blockFolds, requestFolds, noticeFolds].flatMap(
+  [promptFolds, turnFolds, blockFolds, requestFolds, noticeFolds, worktreeFolds].flatMap(
     (table) => Object.entries(table) as [string, Fold][],
   ),
 )

@@ -44,6 +44,21 @@ export const releaseText =
 
 export const rewoundText = 'The turns above were taken back: the agent does not remember them.'
 
+export const restoredText = 'The worktree was restored.'
+
+export function worktreeRemovalText({ branch, missing }: EventOf<'worktree.removed'>): string {
+  if (missing) return 'The folder of the worktree is gone. Restore the worktree to go on.'
+  return `The worktree was removed, and its branch was ${branch}. Restore the worktree to go on.`
+}
+
+export function worktreeFailureText({
+  action,
+  error,
+}: Pick<EventOf<'worktree.failed'>, 'action' | 'error'>): string {
+  const done = { make: 'made ready', remove: 'removed', restore: 'restored' }[action]
+  return `The worktree could not be ${done}: ${error.message}`
+}
+
 /** The sentence shown when an agent's process has ended; undefined if the end needs no message. */
 export function lossText({ reason, error, recordedBy }: EventOf<'agent.disconnected'>): string | undefined {
   const text = recordedBy ? `${lostNode}, and the agent's process with it.` : lossTexts[reason]

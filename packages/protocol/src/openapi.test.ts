@@ -117,6 +117,7 @@ describe('the OpenAPI document', () => {
       'findFilesIn cwd',
       'readFile path',
       'getPatch path',
+      'offerWorktree cwd',
       'distrustFolder folder',
     ])
   })

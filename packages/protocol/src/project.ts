@@ -82,16 +82,18 @@ const isBranchName = (name: string) =>
 const isInside = (path: string) =>
   !/^[/\\~]|^[a-z]:/i.test(path) && !path.split(/[/\\]/).includes('..') && !hasHidden(path)
 
+export const BranchName = line(250).refine(isBranchName, 'must be the name of a branch')
+/** A path or a pattern of files that a worktree gets copies of. */
+export const CopyPattern = line(250).refine(isInside, 'must be a path or pattern inside the folder')
+
 /** The settings of a project. `setup` and `check` are commands that a person gives; no repository can give them. */
 export const ProjectSettings = z.object({
   name: line(100).meta({ description: 'Replaces the name of the folder' }),
-  base: line(250)
-    .refine(isBranchName, 'must be the name of a branch')
-    .meta({ description: 'The branch that changes are compared with and merged into' }),
+  base: BranchName.meta({ description: 'The branch that changes are compared with and merged into' }),
   setup: commandLine.meta({ description: 'The command that prepares a new worktree' }),
   check: commandLine.meta({ description: 'The command that tests the work' }),
   copy: z
-    .array(line(250).refine(isInside, 'must be a path or pattern inside the folder'))
+    .array(CopyPattern)
     .min(1)
     .max(100)
     .meta({ description: 'Ignored files that a new worktree gets a copy of' }),

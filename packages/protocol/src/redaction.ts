@@ -1,4 +1,5 @@
 import type { EventOf, EventType, SessionEvent } from './event.ts'
+import type { SetupRun } from './worktree.ts'
 
 /** The text that replaces removed content. */
 const placeholder = '[redacted]'
@@ -54,8 +55,16 @@ const contents: Contents = {
   'changes.committed': () => ({ message: placeholder, output: undefined }),
   'branch.pushed': () => ({ url: undefined, output: undefined }),
   'pull-request.opened': () => ({ title: placeholder }),
+  'worktree.made': () => ({ copied: undefined, leftOut: undefined }),
+  'worktree.prepared': ({ setup }) => ({ setup: setup && withoutOutput(setup) }),
+  'worktree.failed': ({ error, setup }) => ({
+    error: { code: error.code, message: placeholder },
+    setup: setup && withoutOutput(setup),
+  }),
   'context.compacted': () => ({ summary: undefined }),
 }
+
+const withoutOutput = (setup: SetupRun): SetupRun => ({ ...setup, command: placeholder, tail: placeholder })
 
 /** The fields of an event without its content; undefined if events of this type cannot be redacted. */
 export function redactedFields(event: SessionEvent): Record<string, unknown> | undefined {

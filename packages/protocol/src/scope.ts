@@ -55,6 +55,10 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   'changes.commit': 'decide',
   'branch.push': 'decide',
   'pull-request.open': 'decide',
+  'worktree.retry': 'prompt',
+  // Files are deleted without a decision about each of them.
+  'worktree.remove': 'decide',
+  'worktree.restore': 'prompt',
 }
 
 /**

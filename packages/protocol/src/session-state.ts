@@ -21,6 +21,7 @@ import { KnownSnapshots } from './snapshot.ts'
 import { taggedUnion } from './tagged-union.ts'
 import { ParkReason, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
+import { KnownWorktree } from './worktree.ts'
 
 const open = {
   at: z.number(),
@@ -106,6 +107,9 @@ export const SessionState = z.object({
   importedFrom: ImportOrigin.optional(),
   handedFrom: HandOffOrigin.optional(),
   startCommit: StartCommit.optional(),
+  worktree: KnownWorktree.optional().meta({
+    description: 'The worktree that was made for the session, or in which it works',
+  }),
   status: SessionStatus,
   requested: SessionSettings,
   effective: SessionSettings,

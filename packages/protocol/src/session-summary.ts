@@ -4,6 +4,7 @@ import { defined } from './defined.ts'
 import { ErrorCode } from './error.ts'
 import type { Prompt } from './prompt.ts'
 import { SessionState } from './session-state.ts'
+import { PlannedWorktree, WorktreePhase } from './worktree.ts'
 
 /** The error of a last turn that failed, or whose outcome is unknown. */
 export const TurnFailure = z.object({
@@ -37,6 +38,10 @@ export const SessionSummary = SessionState.pick({
   waiting: z.int().meta({ description: 'Number of open requests' }),
   paused: z.int().optional().meta({ description: 'Number of paused prompts; absent if none' }),
   tasks: z.int().optional().meta({ description: 'Number of running background tasks; absent if none' }),
+  worktree: PlannedWorktree.pick({ branch: true, path: true, of: true })
+    .extend({ phase: WorktreePhase })
+    .optional()
+    .meta({ description: 'The worktree in which the session works' }),
   failure: TurnFailure.optional().meta({
     description: 'Present if the last turn failed and no other turn has started',
   }),
@@ -48,18 +53,23 @@ const maxFailureText = 300
 export function summarise(state: SessionState): SessionSummary {
   const { id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status, forkedFrom } =
     state
-  const { project } = state
+  const { project, worktree } = state
   const failure = failureOf(state)
   const paused = pausedPrompts(state)
   const tasks = runningInBackground(state).length
   return {
     ...{ id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status },
     ...defined({ project, forkedFrom }),
+    ...(worktree && { worktree: worktreeIn(worktree) }),
     waiting: state.requests.length,
     ...(paused > 0 && { paused }),
     ...(tasks > 0 && { tasks }),
     ...(failure && { failure }),
   }
+}
+
+function worktreeIn({ branch, path, of, phase }: NonNullable<SessionState['worktree']>) {
+  return { branch, path, phase, ...defined({ of }) }
 }
 
 /** The number of queued prompts that wait until the queue is resumed. */

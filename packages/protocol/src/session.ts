@@ -3,9 +3,10 @@ import { HandOffOrigin } from './hand-off.ts'
 import { AgentId, PromptId, SessionId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionMode } from './permission.ts'
+import { PlannedWorktree } from './worktree.ts'
 
 /**
- * The status of a session. idle: nothing runs. working: a turn runs. waiting: a request waits for a person.
+ * The status of a session. idle: nothing runs. working: a turn runs, or its worktree is made or removed. waiting: a request waits for a person.
  * parked: a request waits, and no process is kept for it. background: no turn runs, but a background task
  * does.
  */
@@ -83,5 +84,6 @@ export const SessionCreation = z.object({
   importedFrom: ImportOrigin.optional(),
   handedFrom: HandOffOrigin.optional(),
   startCommit: StartCommit.optional(),
+  worktree: PlannedWorktree.optional(),
 })
 export type SessionCreation = z.infer<typeof SessionCreation>

@@ -167,6 +167,18 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
     branch: 'fix',
     base: 'main',
   },
+  'worktree.requested': { type: 'worktree.requested', action: 'remove', branch: 'keep' },
+  'worktree.made': { type: 'worktree.made', copied: ['.env'] },
+  'worktree.prepared': {
+    type: 'worktree.prepared',
+    setup: { command: 'npm ci', exitCode: 0, durationMs: 900, tail: 'added 3 packages\n' },
+  },
+  'worktree.failed': {
+    type: 'worktree.failed',
+    action: 'make',
+    error: { code: 'conflict', message: 'The disk is full.' },
+  },
+  'worktree.removed': { type: 'worktree.removed', branch: 'kept', head: 'head', tree: 'tree' },
   'log.sealed': {
     type: 'log.sealed',
     from: 1,

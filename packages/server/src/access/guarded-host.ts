@@ -185,6 +185,10 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
         return host.previewHandOff(sessionId, query)
       },
     ),
+    offerWorktree: needing(['read', 'prompt'], unlimited(principal, host.offerWorktree)),
+    worktrees: needing(['read'], unlimited(principal, host.worktrees)),
+    worktree: ofSession(['read'], host.worktree),
+    removeOrphan: needing(['admin'], host.removeOrphan),
     offerTools: ofSession(['prompt'], host.offerTools),
     releaseTools: host.releaseTools,
     conversations: needing(['prompt'], unlimited(principal, host.conversations)),
@@ -319,7 +323,8 @@ async function withSource<Input>(host: Host, principal: Principal, input: Input)
 
 /** The folders of a new session as real paths. Throws ParleyError `forbidden` unless the limits permit the session. */
 async function permittedCreation(host: Host, limits: Limits, input: unknown): Promise<object> {
-  const { agent = '', cwd = '', options } = fieldsOf(input)
+  const { agent = '', cwd = '', options, worktree } = fieldsOf(input)
+  if (worktree && limits.folders) throw outsideLimits('A worktree, which is in the data folder,')
   if (limits.sessions) throw outsideLimits('Creating sessions')
   if (!permitsAgent(limits, agent)) throw outsideLimits(`The agent ${agent}`)
   const [folder] = await permittedFolders(host, limits, [cwd])

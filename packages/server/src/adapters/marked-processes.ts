@@ -20,6 +20,12 @@ export function endMarked(mark: string): void {
   kill(processesWith(markVariable, mark))
 }
 
+/** Marks other processes than agents, and ends all that have a mark. */
+export const processMarks = {
+  variables: (mark: string) => ({ [markVariable]: mark }),
+  end: endMarked,
+}
+
 export const agentLeftovers: AgentLeftovers = {
   variables: (owner) => ({ [ownerVariable]: owner }),
   async end(owner) {

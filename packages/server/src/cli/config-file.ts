@@ -27,6 +27,7 @@ const limits = {
   parkAfterMs: atLeastOne,
   expireAfterMs: count,
   checkpointMs: atLeastOne,
+  setupMs: atLeastOne,
   unloadMs: atLeastOne,
 } satisfies Record<keyof Limits, z.ZodType>
 

@@ -8,6 +8,7 @@ import { version } from '../version.ts'
 import { type Check, fail, ok, warn } from './checks.ts'
 import { agentsFolder, type Configuration, databaseFile } from './configuration.ts'
 import type { Context } from './context.ts'
+import { sizeText } from './durations.ts'
 import { findManager, installedService } from './service/find-manager.ts'
 
 /** The checks of `parley doctor` for this machine: its programs, disk and clock, and the service. They change nothing. */
@@ -132,10 +133,4 @@ export async function serviceCheck(configuration: Configuration, context: Contex
   } catch (thrown) {
     return info(`not known: ${messageOf(thrown)}`)
   }
-}
-
-function sizeText(bytes: number): string {
-  return bytes < 1_000_000_000
-    ? `${(bytes / 1_000_000).toFixed(1)} MB`
-    : `${(bytes / 1_000_000_000).toFixed(1)} GB`
 }

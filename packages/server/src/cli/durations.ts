@@ -71,3 +71,9 @@ export function ageText(ms: number): string {
   if (minutes < 48 * 60) return `${Math.floor(minutes / 60)}h`
   return `${Math.floor(minutes / (24 * 60))}d`
 }
+
+export function sizeText(bytes: number): string {
+  return bytes < 1_000_000_000
+    ? `${(bytes / 1_000_000).toFixed(1)} MB`
+    : `${(bytes / 1_000_000_000).toFixed(1)} GB`
+}

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { defined, newId } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
+import { processMarks } from '../adapters/marked-processes.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import { createAgentInstaller } from '../agent-installer.ts'
 import { type AlertSettings, type Alerts, createAlerts } from '../alerts/index.ts'
@@ -38,6 +39,7 @@ import { createWorkspace, type Workspace } from '../workspace/index.ts'
 import { createSessionFolder } from '../workspace/session-folder.ts'
 import type { ShadowedFolders } from '../workspace/shadowed-folders.ts'
 import { createTerminals } from '../workspace/terminals.ts'
+import { createWorktrees } from '../workspace/worktrees.ts'
 import { createAgentKeeper } from './agent-keeper.ts'
 import { agentsFolder, configFile } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
@@ -288,6 +290,7 @@ async function hostOn(
     folderFacts: workspace.facts,
     sessionFolder: folders,
     folderChanges: createFolderChanges({ env: process.env, folders }),
+    worktrees: createWorktrees({ env: process.env, root: join(dataDir, 'worktrees'), marks: processMarks }),
     ...(!options.adapters && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     limits: { maxSpares: 1, ...limits },

@@ -4,7 +4,7 @@ import { AgentLink } from './agent-link.ts'
 import type { SlotHolder } from './connection-slots.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'
 import type { PermissionBroker } from './permission-broker.ts'
-import { environmentFor, type SessionContext } from './session-services.ts'
+import { environmentFor, isTrusted, type SessionContext } from './session-services.ts'
 import { startConditions } from './start-conditions.ts'
 
 export type ConnectParts = {
@@ -70,7 +70,7 @@ function connectInput({ context, adapter, broker, toolCalls, signal }: ConnectPa
     cwd,
     settings: requested,
     ...defined({ mcpServers, hostTools }),
-    trusted: services.trusts(cwd),
+    trusted: isTrusted(services, log.state),
     ...environmentFor(services, adapter, log.state),
     ...resumption(adapter, log.state),
     person: hostTools ? toolCalls.person : broker.person,

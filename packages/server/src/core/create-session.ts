@@ -8,6 +8,8 @@ import {
   NewSession,
   type NewSessionInput,
   ParleyError,
+  type PlannedWorktree,
+  promptText,
   type SessionState,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
@@ -27,6 +29,7 @@ import { isSameSender, receiptHash } from './receipt-hash.ts'
 import { environmentFor, type SessionServices } from './session-services.ts'
 import type { StoredReceipt } from './session-store.ts'
 import { resolvedServers, shownState } from './shown-secrets.ts'
+import { settingsFor, sharedWorktree, worktreesOf } from './worktree-steps.ts'
 
 export type SessionCreation = HandOffs & {
   create(input: NewSessionInput, own?: OwnParts): Promise<SessionState>
@@ -79,10 +82,12 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
     checkCreation(services, input, adapter, own?.tools)
     const refusal = adapter.refusal?.()
     if (refusal) throw refusal
-    const startCommit = await folders.commitOf?.(cwd)
     const project = (await folders.projectOf?.(cwd))?.project
-    const place = { cwd, ...defined({ project, startCommit }) }
-    const first = firstEvents(services, { ...input, ...place }, id, adapter, own?.by)
+    const planned = await planFor(parts, input, { id, cwd, project })
+    const startCommit = planned?.worktree.base ?? (await folders.commitOf?.(cwd))
+    const { worktree: _, ...fields } = { ...input, cwd, ...planned }
+    const facts = defined({ project, startCommit, worktree: planned?.worktree })
+    const first = firstEvents(services, { ...fields, ...facts }, id, adapter, own?.by)
     const isNew = await store(parts, { ...input, cwd }, first, receipt, own?.by)
     if (own?.tools) services.tools.offer(id, own.tools)
     if (!isNew) return sessions.state(id)
@@ -127,6 +132,23 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
       })
     },
   }
+}
+
+/** The new worktree that is asked for, or the one of the session that this one continues. */
+async function planFor(
+  { services, hostSessions }: CreationParts,
+  { worktree: asked, from, prompt, title }: Continued,
+  { id: sessionId, cwd, project }: { id: string; cwd: string; project: string | undefined },
+): Promise<{ worktree: PlannedWorktree; cwd: string } | undefined> {
+  if (asked) {
+    if (project === undefined) throw new ParleyError('not_supported', 'This server knows no repositories.')
+    const { copy = [] } = await settingsFor(services, project)
+    const words = title ?? (typeof prompt === 'string' ? prompt : promptText(prompt ?? []))
+    return worktreesOf(services).plan(cwd, { ...asked, project, sessionId, words, wanted: { copy } })
+  }
+  const source = from && (await hostSessions.state(from.sessionId))
+  if (!source?.worktree || source.cwd !== cwd) return undefined
+  return { worktree: sharedWorktree(source.id, source.worktree), cwd }
 }
 
 /** Refuses input that the agent or the host does not support, before anything is stored. */
@@ -198,10 +220,11 @@ async function store(
 /** The first events, in one batch: a session and its first prompt are stored together or not at all. */
 function firstEvents(
   { clock, ids, limits, sealer }: SessionServices,
-  input: Omit<Continued, 'model'> & {
+  input: Omit<Continued, 'model' | 'worktree'> & {
     readonly model?: string | undefined
     readonly startCommit?: string
     readonly project?: string
+    readonly worktree?: PlannedWorktree
   },
   id: string,
   agent: AgentAdapter,

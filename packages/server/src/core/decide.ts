@@ -15,6 +15,7 @@ import {
 } from '@parley/protocol'
 import { answerQuestion, decidePermission } from './decide-answer.ts'
 import { rewindTalk, unrewind } from './decide-rewind.ts'
+import { decideWorktree, expectFolder, waitsForWorktree } from './decide-worktree.ts'
 import { checkSettings, type DecideContext, type Decision, need, refuseIf } from './decision.ts'
 import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
@@ -76,6 +77,10 @@ export function decide(state: SessionState, command: Command, context: DecideCon
     case 'branch.push':
     case 'pull-request.open':
       return { drafts: context.doneInFolder ?? [] }
+    case 'worktree.retry':
+    case 'worktree.remove':
+    case 'worktree.restore':
+      return decideWorktree(state, command)
   }
 }
 
@@ -109,6 +114,7 @@ function submit(
     'conflict',
     'This session is archived. Restore it from the archive first: choose Unarchive in its menu in the console, or PATCH it with { "archived": false }.',
   )
+  expectFolder(state)
   if (parts.some((part) => part.type === 'image')) need(context, 'images')
   if (parts.some((part) => part.type === 'file')) need(context, 'files')
   if (delivery === 'steer') need(context, 'steer')
@@ -145,7 +151,7 @@ function submit(
     'busy',
     `${context.maxQueue} prompts are queued. Withdraw one, or wait.`,
   )
-  if (turn || paused || nextPrompt(state) || context.mustWait) {
+  if (turn || paused || nextPrompt(state) || context.mustWait || waitsForWorktree(state)) {
     const next = before.find((id) => state.queue.some((queued) => queued.promptId === id))
     const moved = next === undefined ? [] : [{ type: 'prompt.moved' as const, promptId, before: next }]
     return { drafts: [submitted, { type: 'prompt.queued', promptId }, ...moved], reply: { promptId } }
@@ -276,6 +282,11 @@ function fork(
 ): Decision {
   need(context, before === undefined ? 'fork' : 'forkBefore')
   expectNoTurn(state, 'Wait until it ends, then fork.')
+  refuseIf(
+    waitsForWorktree(state),
+    'conflict',
+    'The worktree of this session is not ready, so it cannot be forked.',
+  )
   const into = sessionIdFrom([state.id, commandId])
   const atSeq = context.point?.seq ?? state.seq
   return {

@@ -22,6 +22,7 @@ import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
 import type { StoredEvent } from './session-store.ts'
 import { loseTasks } from './task-transactions.ts'
+import { sharedWorktree } from './worktree-steps.ts'
 
 const pageSize = 1000
 
@@ -121,18 +122,22 @@ async function copyForFork(
 }
 
 /** `project` is absent in logs of earlier versions, so it is not copied from there. */
-type Origin = Pick<SessionCreation, 'forkPoint' | 'project'> & { forkedFrom: ForkOrigin }
+type Origin = Pick<SessionCreation, 'forkPoint' | 'project' | 'worktree'> & { forkedFrom: ForkOrigin }
 
 /** Where the copy ends, and where the conversation is forked: perhaps where the original has yet to fork its own. */
 function originOf(parent: SessionState, { before }: ForkDetails): Origin {
   const { id, seq, project, forkPending, forkPoint: pending } = parent
+  const worktree = parent.worktree && sharedWorktree(id, parent.worktree)
   const { promptId, point } = before ?? {}
   const forkedFrom = { sessionId: id, seq: point?.seq ?? seq, ...defined({ before: promptId }) }
   const forkPoint = point?.forkPoint ?? (forkPending ? pending : undefined)
-  return { forkedFrom, ...defined({ project, forkPoint }) }
+  return { forkedFrom, ...defined({ project, forkPoint, worktree }) }
 }
 
-function withOrigin({ forkPoint, ...created }: EventOf<'session.created'>, origin: Origin): SessionEvent {
+function withOrigin(
+  { forkPoint, worktree, ...created }: EventOf<'session.created'>,
+  origin: Origin,
+): SessionEvent {
   return { ...created, ...origin }
 }
 

@@ -16,6 +16,7 @@ import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionSearch } from './session-search.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SharedSettings } from './shared-settings.ts'
+import type { Worktrees } from './worktrees.ts'
 
 export type HostOptions = {
   readonly adapters: readonly AgentAdapter[]
@@ -48,6 +49,8 @@ export type HostOptions = {
   readonly sessionFolder?: SessionFolder | undefined
   /** Writes in the folders and repositories of sessions for people. Without it, they cannot. */
   readonly folderChanges?: FolderChanges | undefined
+  /** Makes and removes worktrees for sessions. Without it, none can be made. */
+  readonly worktrees?: Worktrees | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits?: Partial<Limits>

@@ -5,6 +5,7 @@ import {
   defined,
   type EventDraft,
   ParleyError,
+  type PlannedWorktree,
   projectOfId,
   type Receipt,
   type RewindPreview,
@@ -28,9 +29,10 @@ import type { OpenSessions } from './open-sessions.ts'
 import { readEvents } from './read-events.ts'
 import type { Redaction } from './redact-event.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
-import type { SessionServices } from './session-services.ts'
+import { isTrusted, type SessionServices } from './session-services.ts'
 import type { ReadRange, SessionPage, SessionQuery, StoredEvent } from './session-store.ts'
 import { shownEvent, shownState } from './shown-secrets.ts'
+import type { Worktrees } from './worktrees.ts'
 
 /** The operations of a host on existing sessions. */
 export type HostSessions = {
@@ -170,11 +172,13 @@ export function createHostSessions(
 }
 
 function createDeletion(services: SessionServices, sessions: OpenSessions) {
-  const { store, tools, sessionFolder, problem } = services
+  const { store, tools, sessionFolder, worktrees, problem } = services
   return async (sessionId: string, isDue?: (state: SessionState) => boolean, by?: Actor) => {
     let cwd = ''
+    let worktree: SessionState['worktree']
     const destroy = (session: LiveSession) => {
       cwd = session.state.cwd
+      worktree = session.state.worktree
       return session.destroy(() =>
         store.delete(sessionId, undefined, deletedEntry(services, session.state, by)),
       )
@@ -187,8 +191,18 @@ function createDeletion(services: SessionServices, sessions: OpenSessions) {
     sessionFolder
       ?.forget(cwd, sessionId)
       .catch((error: unknown) => problem({ error, doing: 'remove snapshots', sessionId }))
+    if (worktrees && worktree && worktree.of === undefined)
+      removeIfNothingLost(worktrees, worktree).catch((error: unknown) =>
+        problem({ error, doing: 'remove a worktree', sessionId }),
+      )
     return true
   }
+}
+
+/** The code is loaded on first use. */
+async function removeIfNothingLost(worktrees: Worktrees, worktree: PlannedWorktree): Promise<void> {
+  const loaded = await import('./host-worktrees.ts')
+  await loaded.removeIfNothingLost(worktrees, worktree)
 }
 
 /** The commands that need neither the agent nor the folder now: they are accepted while the place is awaited. */
@@ -214,7 +228,7 @@ async function detailOf(
   return {
     ...shownState(state),
     ...defined({ place, awaits: isAwaited ? place : undefined }),
-    trusted: trusts(state.cwd, place),
+    trusted: isTrusted({ trusts }, state, place),
     ...(terminal && { terminal: [...terminal] }),
     ...(await tailOf(store, state, tail)),
   }

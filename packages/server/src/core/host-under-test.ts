@@ -31,6 +31,7 @@ export type HostUnderTestOptions = {
   readonly ledger?: HostOptions['ledger']
   readonly sessionFolder?: HostOptions['sessionFolder']
   readonly folderChanges?: HostOptions['folderChanges']
+  readonly worktrees?: HostOptions['worktrees']
 }
 
 /** A real host on a memory store with the scripted agent; the test advances its clock. */
@@ -82,6 +83,7 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       ledger: options.ledger,
       sessionFolder: options.sessionFolder,
       folderChanges: options.folderChanges,
+      worktrees: options.worktrees,
       problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
     })
   let host = await start()

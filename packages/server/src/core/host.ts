@@ -10,6 +10,7 @@ import type { HostOptions } from './host-options.ts'
 import { createHostSessions, type HostSessions } from './host-sessions.ts'
 import { createHostSettings } from './host-settings.ts'
 import type { TemporaryFolders } from './host-tool.ts'
+import type { createHostWorktrees, HostWorktrees } from './host-worktrees.ts'
 import type { createImporting, Importing } from './import-session.ts'
 import { createLedger, type Ledger, type LedgerMethods, noLedger } from './ledger.ts'
 import { defaultLimits, type Limits } from './limits.ts'
@@ -34,6 +35,7 @@ export type Host = AgentList &
   Rules &
   SessionCreation &
   HostSessions &
+  HostWorktrees &
   FeedLoops &
   LedgerMethods &
   Projects &
@@ -78,9 +80,8 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const { ledger, sealer } = sealing(options, problem)
   const services: SessionServices = {
     ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news, sealer },
-    ...{ shared: options.shared, sessionFolder: options.sessionFolder },
-    folderChanges: options.folderChanges,
-    recordInLedger: ledger.methods.recordInLedger,
+    ...{ shared: options.shared, sessionFolder: options.sessionFolder, worktrees: options.worktrees },
+    ...{ folderChanges: options.folderChanges, recordInLedger: ledger.methods.recordInLedger },
     ...{ leftovers: options.leftovers, place: options.ownership?.place },
     trusts: trust.trusts,
     ownership: options.ownership ?? createSoleOwnership(store),
@@ -108,6 +109,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...rules.methods,
     ...lazyCreation({ ...parts, trust: trust.methods }),
     ...hostSessions,
+    ...lazyWorktrees({ services, folders: options, state: hostSessions.state }),
     ...ledger.methods,
     ...projects,
     search: options.search ?? noSearch,
@@ -167,6 +169,17 @@ function lazyCreation(parts: Parameters<typeof createSessionCreation>[0]): Sessi
     create: async (input, own) => (await loaded()).create(input, own),
     prepareSession: async (input) => (await loaded()).prepareSession(input),
     previewHandOff: async (sessionId, query) => (await loaded()).previewHandOff(sessionId, query),
+  }
+}
+
+/** The code is loaded on first use, as above. */
+function lazyWorktrees(parts: Parameters<typeof createHostWorktrees>[0]): HostWorktrees {
+  const loaded = once(async () => (await import('./host-worktrees.ts')).createHostWorktrees(parts))
+  return {
+    offerWorktree: async (folder) => (await loaded()).offerWorktree(folder),
+    worktrees: async () => (await loaded()).worktrees(),
+    worktree: async (sessionId) => (await loaded()).worktree(sessionId),
+    removeOrphan: async (name, branch) => (await loaded()).removeOrphan(name, branch),
   }
 }
 

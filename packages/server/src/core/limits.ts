@@ -40,6 +40,8 @@ export type Limits = {
   readonly parkAfterMs: number
   /** A request that waits longer than this expires; 0 means never. */
   readonly expireAfterMs: number
+  /** The command that prepares a worktree is ended after this time. */
+  readonly setupMs: number
   /** The minimum time between two checkpoints of open blocks: a kill loses at most this much of an unfinished block. */
   readonly checkpointMs: number
   /** Unused sessions are removed from memory after this time. */
@@ -62,6 +64,7 @@ export const defaultLimits: Limits = {
   stopGraceMs: 2_000,
   parkAfterMs: 30 * 60_000,
   expireAfterMs: 0,
+  setupMs: 15 * 60_000,
   checkpointMs: 1_000,
   unloadMs: 60_000,
 }

@@ -10,6 +10,7 @@ import { currentAdapter } from './agent-keeper.ts'
 import { CheckedCalls } from './checked-calls.ts'
 import { withinTime } from './clock.ts'
 import { isPendingSteer } from './decide.ts'
+import { waitsForWorktree } from './decide-worktree.ts'
 import { turnWaits } from './end-turn.ts'
 import { createHostToolCalls } from './host-tool-calls.ts'
 import { createPermissionBroker } from './permission-broker.ts'
@@ -21,6 +22,7 @@ import { createSessionCommands, type SessionCommands } from './session-commands.
 import { createSessionLog, type SessionLog } from './session-log.ts'
 import { activityDelta, SessionLoop } from './session-loop.ts'
 import { canResume, type SessionContext, type SessionServices } from './session-services.ts'
+import { WorktreeSteps } from './worktree-steps.ts'
 
 /** The holder of all live sessions, with the operations that a session calls. */
 export type SessionOwner = {
@@ -43,6 +45,7 @@ export class LiveSession {
   readonly #rejoin: Rejoin
   readonly #agent: SessionAgent
   readonly #loop: SessionLoop
+  readonly #worktree: WorktreeSteps
   readonly #persisting: Persisting
   readonly #stopping = new AbortController()
   #recovered: Promise<void> | undefined
@@ -75,7 +78,9 @@ export class LiveSession {
     this.#context = context
     this.#rejoin = new Rejoin(context)
     this.#agent = new SessionAgent(context, { broker, toolCalls, rejoin: this.#rejoin })
-    this.#loop = new SessionLoop(context, { agent: this.#agent, broker, toolCalls })
+    this.#worktree = new WorktreeSteps(context)
+    const { worktree, agent } = { worktree: this.#worktree, agent: this.#agent }
+    this.#loop = new SessionLoop(context, { agent, broker, toolCalls, worktree })
     this.#commands = createSessionCommands(context, this.#rejoin, (child) => owner.startAhead(child))
   }
 
@@ -98,7 +103,12 @@ export class LiveSession {
   async command(command: Command, by?: Actor): Promise<Receipt> {
     await this.recover()
     const isHere = this.#context.services.awaits === undefined
-    if (command.type === 'prompt.submit' && isHere) await this.#rejoin.checkElsewhere()
+    if (command.type === 'prompt.submit' && isHere) {
+      if (!this.state.turn) await this.#worktree.look()
+      await this.#rejoin.checkElsewhere()
+    }
+    if (command.type === 'worktree.remove' || command.type === 'worktree.restore')
+      await this.#worktree.check(command)
     if (command.type === 'prompt.withdraw') await this.#withdrawSteer(command.promptId)
     const { receipt, fresh } = await this.#commands.record(command, by)
     const closes = command.type === 'session.close' || command.type === 'session.release'
@@ -138,7 +148,8 @@ export class LiveSession {
 
   async startAhead(): Promise<void> {
     await this.recover()
-    if (this.#stopping.signal.aborted || this.state.turn || this.state.queue.length > 0) return
+    const isWaiting = this.state.queue.length > 0 || waitsForWorktree(this.state)
+    if (this.#stopping.signal.aborted || this.state.turn || isWaiting) return
     await this.#agent.startAhead()
     this.#loop.wake()
   }

@@ -37,8 +37,8 @@ export type FolderSnapshot = {
 export type RestoreOptions = {
   readonly sessionId: string
   readonly tree: string
-  /** Relative to the folder. */
-  readonly paths: readonly string[]
+  /** Relative to the folder; by default everything in its work tree that differs. */
+  readonly paths?: readonly string[]
   readonly signal?: AbortSignal
 }
 

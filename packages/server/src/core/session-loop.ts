@@ -1,6 +1,7 @@
 import {
   activityOf,
   type Delta,
+  isWorktreeUnderWay,
   type KnownTask,
   type OpenTurn,
   type ParkReason,
@@ -13,6 +14,7 @@ import {
 import type { CloseReason } from './agent-link.ts'
 import { type BackgroundWatch, createBackgroundWatch } from './background-watch.ts'
 import { hasUsableAnswer } from './carried-answers.ts'
+import { waitsForWorktree } from './decide-worktree.ts'
 import { requestsOfTurn } from './end-turn.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'
 import type { PermissionBroker } from './permission-broker.ts'
@@ -22,11 +24,13 @@ import { allTasksWait, answeredTask, restartTask } from './task-transactions.ts'
 import { createTimers } from './timers.ts'
 import { TurnSnapshots } from './turn-snapshots.ts'
 import * as turns from './turn-transactions.ts'
+import type { WorktreeSteps } from './worktree-steps.ts'
 
 export type LoopParts = {
   readonly agent: SessionAgent
   readonly broker: PermissionBroker
   readonly toolCalls: HostToolCalls
+  readonly worktree: WorktreeSteps
 }
 
 /**
@@ -101,7 +105,7 @@ export class SessionLoop {
   async #act(): Promise<void> {
     await Promise.resolve()
     if (this.#isStopping || !this.#isRecovered) return
-    const { agent } = this.#parts
+    const { agent, worktree } = this.#parts
     const { persist, services } = this.#context
     const { ids } = services
     const next = nextAction(this.#state, this.#begun)
@@ -110,7 +114,11 @@ export class SessionLoop {
         return
       case 'rest':
         return this.#rest()
+      case 'work-on-worktree':
+        return worktree.take(() => this.disconnect('closed'))
       case 'start-prompt':
+        await worktree.look()
+        if (waitsForWorktree(this.#state)) return
         await agent.rejoin()
         await persist((state) => turns.startNext(state, ids('trn')))
         return
@@ -304,7 +312,7 @@ export class SessionLoop {
 }
 
 type Action =
-  | { readonly type: 'wait' | 'rest' | 'start-prompt' }
+  | { readonly type: 'wait' | 'rest' | 'start-prompt' | 'work-on-worktree' }
   | { readonly type: 'restart-task'; readonly task: KnownTask }
   | { readonly type: 'watch-own-turn'; readonly turnId: string }
   | { readonly type: 'begin-turn'; readonly turn: OpenTurn }
@@ -313,6 +321,8 @@ type Action =
 function nextAction(state: SessionState, begun: string | undefined): Action {
   const { turn, archived } = state
   if (!turn) {
+    if (isWorktreeUnderWay(state.worktree)) return { type: 'work-on-worktree' }
+    if (waitsForWorktree(state)) return { type: 'rest' }
     const task = answeredTask(state)
     if (task) return { type: 'restart-task', task }
     return { type: turns.nextPrompt(state) && !archived ? 'start-prompt' : 'rest' }

@@ -24,6 +24,7 @@ import type { SessionStore } from './session-store.ts'
 import type { SessionTools } from './session-tools.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import type { SpareAgents } from './spare-agents.ts'
+import type { Worktrees } from './worktrees.ts'
 
 /** The services that all sessions of a host share. Created once. */
 export type SessionServices = {
@@ -38,6 +39,7 @@ export type SessionServices = {
   readonly ownerFeed: OwnerFeed | undefined
   readonly sessionFolder: SessionFolder | undefined
   readonly folderChanges: FolderChanges | undefined
+  readonly worktrees: Worktrees | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Limits
@@ -76,6 +78,18 @@ export type SessionContext = {
 export function unknownAgentOf({ agent }: SessionState): ParleyError {
   const message = `The agent "${agent}" of this session is not available on this server.`
   return new ParleyError('agent_not_found', message)
+}
+
+/**
+ * Whether the folder of a session is trusted. A worktree inherits the trust of the folder that it was made from, by the
+ * record of the session: what the folder itself says does not count.
+ */
+export function isTrusted(
+  { trusts }: Pick<SessionServices, 'trusts'>,
+  { cwd, worktree }: Pick<SessionState, 'cwd' | 'worktree'>,
+  place?: string,
+): boolean {
+  return trusts(cwd, place) || (worktree !== undefined && !worktree.remote && trusts(worktree.source, place))
 }
 
 /** True if another process of the agent can continue the conversation. */

@@ -50,7 +50,7 @@ export type SessionStore = {
    * is still pending is not included. The cost must not grow with the number of sessions.
    */
   sessionsOf(agent: string, agentSessionIds: readonly string[]): Promise<ReadonlyMap<string, string>>
-  /** Ids of sessions whose stored state has an open turn, a queue or a connection: a restart must recover them. */
+  /** Ids of sessions whose stored state has an open turn, a queue, a connection or an unfinished worktree: a restart must recover them. */
   unsettled(): Promise<string[]>
   /** Stored states with requests that wait for a person, the longest waiting first. */
   waiting(): Promise<SessionState[]>

@@ -231,6 +231,9 @@ const commandSamples: Readonly<Record<CommandType, Record<string, unknown>>> = {
   'changes.commit': { message: 'x', files: [seen] },
   'branch.push': { branch: 'x', commit: seen.blob },
   'pull-request.open': { title: 'x' },
+  'worktree.retry': {},
+  'worktree.remove': {},
+  'worktree.restore': {},
 }
 
 /** Commands whose fields need more scopes than their type. */

@@ -39,6 +39,9 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   createSession: 'here',
   prepareSession: 'here',
   findFolders: 'here',
+  offerWorktree: 'here',
+  listWorktrees: 'here',
+  removeOrphan: 'here',
   findFilesIn: 'here',
   listConversations: 'here',
   importConversation: 'here',
@@ -55,6 +58,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   // Names the branch and the changed files of the folder.
   previewHandOff: 'place',
   findFiles: 'place',
+  getWorktree: 'place',
   readTree: 'place',
   readFile: 'place',
   listChanges: 'place',

@@ -1,4 +1,4 @@
-import { type Limits, ParleyError, type SessionState } from '@parley/protocol'
+import { isWorktreeUnderWay, type Limits, ParleyError, type SessionState } from '@parley/protocol'
 import type { StoredProjectSetting } from '../core/session-store.ts'
 
 /** The rules by which sessions are searched, ordered and paged. Every store uses these functions. */
@@ -76,9 +76,9 @@ export function conversationOf({ connection, forkPending }: SessionState): strin
 }
 
 export function isUnsettled(state: SessionState): boolean {
-  const { turn, queue, connected, tasks } = state
+  const { turn, queue, connected, tasks, worktree } = state
   const waits = queue.some(({ paused }) => !paused) || tasks.some(({ parked }) => parked)
-  return turn !== undefined || connected || waits
+  return turn !== undefined || connected || waits || isWorktreeUnderWay(worktree)
 }
 
 /** The state with the project that the store has added; the state of an older session does not contain it. */

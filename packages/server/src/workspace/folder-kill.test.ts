@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -9,12 +9,25 @@ import { processesIn } from '../testing/child-processes.ts'
 import { folderForTest } from '../testing/temporary-folder.ts'
 import { git, write } from './hostile-repository-under-test.ts'
 import { createSessionFolder } from './session-folder.ts'
+import { createWorktrees } from './worktrees.ts'
 
 const kills = Number(process.env.PARLEY_FOLDER_KILLS ?? 8)
-const program = fileURLToPath(new URL('./folder-kill-under-test.ts', import.meta.url))
+const fileHere = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const names = Array.from({ length: 60 }, (_, index) => `file${index}.txt`)
 const files = (text: string) =>
   Object.fromEntries(names.map((name) => [name, `${text} ${name}\n`.repeat(200)]))
+
+async function killAtAnyMoment(program: string, given: readonly string[], folder: string): Promise<void> {
+  const args = ['--conditions=source', fileHere(program), ...given]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env: process.env })
+  await once(child.stdout, 'data')
+  // The moment of the kill is random; nothing is expected to have happened by then.
+  await setTimeout(Math.random() * 300)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  // A git that the killed process has started continues for a moment.
+  await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([])
+}
 
 it('after a kill at any moment, a snapshot and a restoration succeed, and nothing half-done is left', async () => {
   const [root, folder] = [folderForTest(), folderForTest()]
@@ -29,15 +42,7 @@ it('after a kill at any moment, a snapshot and a restoration succeed, and nothin
   const two = await take()
   expect(one).not.toBe(two)
   for (let kill = 0; kill < kills; kill++) {
-    const args = ['--conditions=source', program, root, folder, one, two]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env: process.env })
-    await once(child.stdout, 'data')
-    // The moment of the kill is random; nothing is expected to have happened by then.
-    await setTimeout(Math.random() * 300)
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-    // A git that the killed process has started continues for a moment.
-    await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([])
+    await killAtAnyMoment('./folder-kill-under-test.ts', [root, folder, one, two], folder)
 
     const [tree, text] = kill % 2 === 0 ? [one, 'one'] : [two, 'two']
     const restored = await shadows.restore(folder, { sessionId: 'ses_1', tree, paths: names })
@@ -58,4 +63,33 @@ it('after a kill at any moment, a snapshot and a restoration succeed, and nothin
       .filter((line) => line.startsWith('??')),
   ).toEqual([])
   expect(git(folder, 'fsck').trim()).toBe('')
+})
+
+it('after a kill at any moment, a worktree can be made and removed, and nothing half-done is left', async () => {
+  const [root, shadows, source] = [join(folderForTest(), 'worktrees'), folderForTest(), folderForTest()]
+  git(source, 'init', '-q', '-b', 'main')
+  write(source, files('one'))
+  git(source, 'add', '-A')
+  git(source, 'commit', '-qm', 'one')
+  const worktrees = createWorktrees({ env: process.env, root })
+  const project = join(source, '.git')
+  const asked = { project, sessionId: 'ses_1', words: 'work', wanted: { copy: [] } }
+  const { worktree } = await worktrees.plan(source, asked)
+  const { signal } = new AbortController()
+  for (let kill = 0; kill < kills; kill++) {
+    const planned = JSON.stringify(worktree)
+    await killAtAnyMoment('./worktree-kill-under-test.ts', [root, shadows, planned], source)
+    if (kill % 2 === 0) {
+      await worktrees.make(worktree, { trusted: false, signal })
+      expect(git(worktree.path, 'status', '--porcelain', '--branch').trim()).toBe('## parley/work')
+      expect(git(source, 'worktree', 'list').trim().split('\n')).toHaveLength(2)
+    }
+    await worktrees.remove(worktree, { branch: 'delete', head: worktree.base })
+    expect(readdirSync(root)).toEqual([])
+    expect(git(source, 'worktree', 'list', '--porcelain')).not.toContain('parley/work')
+    expect(git(source, 'branch', '--format=%(refname:short)').trim()).toBe('main')
+    expect(existsSync(join(project, 'worktrees')) ? readdirSync(join(project, 'worktrees')) : []).toEqual([])
+  }
+  expect(git(source, 'fsck').trim()).toBe('')
+  expect(git(source, 'status', '--porcelain')).toBe('')
 })

@@ -123,13 +123,15 @@ export type ShadowPlace = {
 /** Trusting a folder inside a repository does not trust the repository. */
 const isTrusted = ({ workTree }: Repository, { path, trusted }: SeenFolder) => trusted && workTree === path
 
-/** A monitor would go on running after its command. */
+/** Holds in trusted folders too. A monitor would go on running after its command. */
 const noMonitor: Settings = new Map([
   ['core.fsmonitor', 'false'],
   ['core.quotePath', 'false'],
   // Git must not guess the identity of the person from the name of the machine.
   ['user.useConfigOnly', 'true'],
   ['safe.bareRepository', 'explicit'],
+  // As many processes as there are cores.
+  ['checkout.workers', '0'],
 ])
 
 /** The mark of a command is in the reflog of HEAD, so there must be one. */

@@ -1,6 +1,8 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
 import { afterAll, describe, expect, it } from 'vitest'
+import { projectOf } from './folder.ts'
 import { peopleIn } from './folder-changes-under-test.ts'
 import { createGitIn } from './git.ts'
 import { hookCases, hostileCases, setUpEverything } from './hostile-cases-under-test.ts'
@@ -18,6 +20,7 @@ import {
 import { harmlessKeys, hostileKeys } from './hostile-settings-under-test.ts'
 import { createWorkspace } from './index.ts'
 import { createSessionFolder } from './session-folder.ts'
+import { createWorktrees } from './worktrees.ts'
 
 afterAll(removeModel)
 
@@ -98,6 +101,9 @@ const everything = hostileCases.map((one) => [one.name, one] as const)
 /** The settings and the filters are tried together. */
 const others = everything.filter(([name]) => !/^(the setting|a filter named) /.test(name))
 
+/** The variables and the PATH reach git in the same way for every command. */
+const inFolder = others.filter(([name]) => !/^(the variable|a program named|settings in) /.test(name))
+
 /** Takes snapshots of the folder, compares them and restores a path. Returns the paths that have changed. */
 async function snapshotThings(path: string, root: string, env: Record<string, string | undefined>) {
   const folders = createSessionFolder({ env, root: join(root, 'shadows') })
@@ -157,6 +163,33 @@ describe('discarding, staging and committing changes of an untrusted folder runs
   })
 })
 
+/** Makes a worktree, examines it, removes it, and restores it. A refusal is an accepted result. */
+async function useWorktree(path: string, root: string, env: Record<string, string | undefined>) {
+  const place = join(root, 'worktrees')
+  const worktrees = createWorktrees({ env, root: place })
+  const folders = createSessionFolder({ env, root: join(root, 'shadows') })
+  const { signal } = new AbortController()
+  const { project } = await projectOf(path)
+  const wanted = { copy: ['*.txt', 'inner', '!x'] }
+  try {
+    await worktrees.offer(path, wanted)
+    const { worktree } = await worktrees.plan(path, { project, sessionId: 'ses_1', words: 'x', wanted })
+    const { head } = await worktrees.make(worktree, { trusted: false, signal })
+    write(worktree.path, { 'a.txt': 'since\n', 'since.txt': 'since\n' })
+    const { tree } = await folders.snapshot(worktree.path, { sessionId: 'ses_1' })
+    await worktrees.examine(worktree)
+    await worktrees.remove(worktree, { branch: 'keep', head })
+    await worktrees.make(worktree, { trusted: false, signal, head, branch: 'keep' })
+    await folders.restore(worktree.path, { sessionId: 'ses_1', tree })
+    const { loss } = await worktrees.examine(worktree)
+    await worktrees.remove(worktree, { branch: 'delete', head })
+    return { loss, left: readdirSync(place) }
+  } catch (thrown) {
+    expect(thrown).toBeInstanceOf(ParleyError)
+    return undefined
+  }
+}
+
 describe('taking and restoring snapshots of an untrusted folder runs nothing from it', () => {
   it.each(others)('%s', async (_, { setUp, env }: HostileCase) => {
     using place = createHostileFolder(setUp)
@@ -192,6 +225,13 @@ describe('changing an untrusted folder runs nothing from it', () => {
     expect(ran(place)).toBe(false)
   })
 
+  it.each(inFolder)('and making a worktree of it, with %s', async (_, { setUp, env }: HostileCase) => {
+    using place = createHostileFolder(setUp)
+    const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
+    await useWorktree(place.folder, place.root, given)
+    expect(ran(place)).toBe(false)
+  })
+
   it('with all settings and hooks, but makes the changes', async () => {
     using place = createHostileFolder(setUpEverything)
     await changeThings(place.folder, place.root, { PATH: process.env.PATH, HOME: place.root })
@@ -199,6 +239,13 @@ describe('changing an untrusted folder runs nothing from it', () => {
     const { look } = createGitIn({ PATH: process.env.PATH })({ path: place.folder, trusted: false })
     expect((await look(['log', '--format=%s', 'main'])).stdout).toContain('changed')
     expect(await look(['rev-parse', '--verify', 'made'])).toMatchObject({ code: 0 })
+  })
+
+  it('and making a worktree of it, with all settings and hooks, but makes, removes and restores the worktree', async () => {
+    using place = createHostileFolder(setUpEverything)
+    const used = await useWorktree(place.folder, place.root, { PATH: process.env.PATH, HOME: place.root })
+    expect(ran(place)).toBe(false)
+    expect(used).toMatchObject({ loss: { changes: 2 }, left: [] })
   })
 
   it('refuses commands that start git in other repositories, or that read files with the configuration', async () => {

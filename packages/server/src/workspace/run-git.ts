@@ -19,8 +19,12 @@ export type GitResult = {
 export type RunOptions = {
   /** The largest output, in bytes. */
   readonly limit?: number
+  /** Keeps only about so many bytes of the end of the output, however long it is. */
+  readonly tail?: number
   /** How long the program may run. */
   readonly timeoutMs?: number
+  /** Called if the program is ended because it ran too long. Then the result is what it wrote, not an error. */
+  readonly onLate?: () => void
   /** How long the program may run without writing anything. By default as long as it may run. */
   readonly quietMs?: number
   readonly signal?: AbortSignal | undefined
@@ -51,7 +55,7 @@ process.once('exit', () => {
 
 export async function runProgram(run: Run): Promise<GitResult> {
   if (run.signal?.aborted) throw aborted()
-  const { program, args, cwd, env, limit = maxBytes, input, progress } = run
+  const { program, args, cwd, env, limit = maxBytes, tail, input, progress } = run
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   running.add(child)
   const chunks: Buffer[] = []
@@ -61,7 +65,8 @@ export async function runProgram(run: Run): Promise<GitResult> {
   child.stdout.on('data', (chunk: Buffer) => {
     size += chunk.length
     ending.heard()
-    if (size <= limit) chunks.push(chunk)
+    if (tail !== undefined) keepTail(chunks, chunk, tail)
+    else if (size <= limit) chunks.push(chunk)
     else signalGroup(child, 'SIGKILL')
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -81,12 +86,23 @@ export async function runProgram(run: Run): Promise<GitResult> {
       return bytes.toString('utf8')
     },
     stderr: stderr.trim(),
-    cut: size > limit,
+    cut: tail === undefined && size > limit,
+  }
+}
+
+/** Adds a chunk, and drops the earliest chunks that the tail does not need. */
+function keepTail(chunks: Buffer[], chunk: Buffer, tail: number): void {
+  chunks.push(chunk)
+  let size = chunks.reduce((sum, { length }) => sum + length, 0)
+  for (let first = chunks[0]; first && size - first.length >= tail; first = chunks[0]) {
+    size -= first.length
+    chunks.shift()
   }
 }
 
 /** Ends the program when its time is over or the caller aborts. `closed` resolves when its output is complete. */
-function createEnding(child: ChildProcess, { program, signal, timeoutMs = usualTimeoutMs, quietMs }: Run) {
+function createEnding(child: ChildProcess, run: Run) {
+  const { program, signal, timeoutMs = usualTimeoutMs, quietMs, onLate } = run
   const { promise: closed, resolve, reject } = Promise.withResolvers<number | null>()
   const timers = new Set<NodeJS.Timeout>()
   const after = (ms: number, work: () => void) => {
@@ -102,7 +118,12 @@ function createEnding(child: ChildProcess, { program, signal, timeoutMs = usualT
     after(graceMs, () => signalGroup(child, 'SIGKILL'))
   }
   const abort = () => end(aborted())
-  const late = (what: string) => () => end(new ParleyError('busy', `${program} ${what}. Try again.`))
+  let isKept = false
+  const late = (what: string) => () => {
+    isKept = onLate !== undefined && failure === undefined
+    end(new ParleyError('busy', `${program} ${what}. Try again.`))
+    if (isKept) onLate?.()
+  }
   signal?.addEventListener('abort', abort, { once: true })
   after(timeoutMs, late('took too long'))
   const quiet = quietMs === undefined ? undefined : after(quietMs, late('made no progress'))
@@ -113,7 +134,7 @@ function createEnding(child: ChildProcess, { program, signal, timeoutMs = usualT
       child.stderr?.destroy()
     })
   })
-  child.on('close', (code) => (failure ? reject(failure) : resolve(code)))
+  child.on('close', (code) => (failure && !isKept ? reject(failure) : resolve(code)))
   return {
     closed,
     heard: () => void quiet?.refresh(),

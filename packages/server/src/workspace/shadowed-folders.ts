@@ -62,9 +62,10 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
     async restore(folder, { sessionId, tree, paths, signal }) {
       const at = await open(folder, signal)
       const { restorePaths } = await import('./restore.ts')
-      const wanted = paths.map((path) => inWorkTree({ folder, workTree: at.shadow.workTree }, path))
+      const given = paths?.map((path) => inWorkTree({ folder, workTree: at.shadow.workTree }, path))
       let missing: readonly string[] = []
       const { before, after } = await change(at, sessionId, async (now) => {
+        const wanted = given ?? (await differing(at, now, tree))
         const restored = await restorePaths(at, { now, tree, paths: wanted })
         missing = restored.missing
         return restored.tree
@@ -144,6 +145,14 @@ function createTaking(limits: SnapshotLimits) {
     })
 
   return { inTurn, take, change }
+}
+
+async function differing(at: ShadowFolder, from: string, to: string): Promise<string[]> {
+  const listed = await at.git(['diff-tree', '-r', '--name-only', '--no-renames', '-z', from, to])
+  return listed
+    .toString()
+    .split('\0')
+    .filter((path) => path !== '')
 }
 
 function off(workTree: string, { budgetMs, misses }: SnapshotLimits): ParleyError {

@@ -14,6 +14,7 @@ import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
 import { machineChecks, serviceCheck } from '../doctor-machine.ts'
 import { reachChecks } from '../doctor-reach.ts'
+import { worktreeChecks } from '../doctor-worktrees.ts'
 import { readOwner } from '../owner.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
 
@@ -48,6 +49,7 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   await using _ = server
   add(await reachChecks(configuration, context, server?.url))
   add(await storeChecks(configuration, { isHeld, server }))
+  add(await worktreeChecks(server, context))
   add(await agentChecks(server, configuration, context))
   return checks.some(({ result }) => result === 'fail') ? 1 : 0
 }

@@ -6,7 +6,9 @@ import {
   type EventOf,
   hasCode,
   isKnown,
+  isWorktreeUnderWay,
   type Me,
+  type NewWorktree,
   ParleyError,
   PermissionMode,
   type SessionDetail,
@@ -34,6 +36,9 @@ export type RunOptions = Flags & {
   readonly model?: string
   readonly mode?: string
   readonly title?: string
+  readonly worktree?: boolean
+  readonly base?: string
+  readonly branch?: string
   readonly session?: string
   readonly trust?: boolean
   readonly env?: readonly string[]
@@ -74,7 +79,7 @@ export async function run(
   const begun = await begin(configuration, context, async (client) => {
     const me = await client.access.me()
     expectPolicy(options, me)
-    return { me, session: await openSession(client, { agent, mode, options, context }) }
+    return { me, session: await openSession(client, { agent, mode, options, context, prompt }) }
   })
   await using server = begun.server
   const { session, me } = begun.opened
@@ -99,7 +104,8 @@ export async function run(
     const { end, isStarted } = await promptAndWatch(run, prompt, stopping)
     if (!isStarted && isNew) printKeptSession(session, context)
     else if (!options.json) printContinueHint(session, context)
-    return end === undefined ? exitCodes.cancelled : exitCodes[end.outcome]
+    if (end === undefined) return isStarted ? exitCodes.cancelled : exitCodes.failed
+    return exitCodes[end.outcome]
   } catch (thrown) {
     if (!(thrown instanceof ParleyError) || thrown.details?.reason !== 'lost') throw thrown
     context.output.err(`parley: ${visible(thrown.message)}\n`)
@@ -131,8 +137,8 @@ async function begin<Opened>(
 }
 
 /**
- * Submits the prompt and follows its turn. `end` is undefined if the prompt never became a turn; `isStarted` is true if
- * the agent could be started.
+ * Submits the prompt and follows its turn. `end` is undefined if the prompt never became a turn; `isStarted` is false if
+ * the agent or the worktree could not be started.
  */
 async function promptAndWatch(
   run: Run,
@@ -158,6 +164,10 @@ async function promptAndWatch(
     if (event.type === 'turn.started' && event.promptId === promptId) turnId = event.turnId
     if (event.type === 'queue.paused' && turnId === undefined) say(pausedText(run))
     if (event.type === 'agent.disconnected') isStarted = event.reason !== 'failed-to-start'
+    if (event.type === 'worktree.failed') {
+      isStarted = false
+      return true
+    }
     if (event.type === 'prompt.withdrawn') return event.promptId === promptId
     return event.type === 'turn.ended' && event.turnId === turnId
   }
@@ -255,18 +265,27 @@ function inherited(names: readonly string[], { env }: Context): Record<string, s
 
 async function openSession(
   client: Client,
-  input: { agent: string; mode: PermissionMode | undefined; options: RunOptions; context: Context },
+  input: {
+    agent: string
+    mode: PermissionMode | undefined
+    options: RunOptions
+    context: Context
+    prompt: string
+  },
 ): Promise<SessionState> {
-  const { agent, mode, options, context } = input
-  const { model, title } = options
+  const { agent, mode, options, context, prompt } = input
+  const { model } = options
+  const worktree = worktreeIn(options)
+  // The name of the branch is made of the title.
+  const title = options.title ?? (worktree && prompt.trim().split('\n', 1)[0]?.slice(0, 80))
   const settings = defined({ model, mode })
   if (options.session === undefined) {
     const cwd = resolve(context.cwd, options.cwd ?? '.')
     const trust = options.trust || undefined
     const env = options.env && inherited(options.env, context)
-    return client.createSession(defined({ agent, cwd, ...settings, title, trust, env }))
+    return client.createSession(defined({ agent, cwd, ...settings, title, trust, env, worktree }))
   }
-  for (const name of ['cwd', 'title', 'env'] as const) {
+  for (const name of ['cwd', 'title', 'env', 'worktree'] as const) {
     if (options[name] === undefined) continue
     throw new ParleyError(
       'validation_error',
@@ -283,6 +302,12 @@ async function openSession(
   return state
 }
 
+function worktreeIn({ worktree, base, branch }: RunOptions): NewWorktree | undefined {
+  if (worktree) return defined({ base, branch })
+  if (base === undefined && branch === undefined) return undefined
+  throw new ParleyError('validation_error', '--base and --branch are for a new worktree: add --worktree.')
+}
+
 function transcriptShow(run: Run): (item: FeedItem) => void {
   const { context, screen } = run
   const { output } = context
@@ -297,7 +322,7 @@ function transcriptShow(run: Run): (item: FeedItem) => void {
 /** Whether a message has described the event: a decision of --on-permission, or a prompt that waits for a machine. */
 function isDescribed(event: SessionEvent | UnknownEvent, { decided, session }: Run): boolean {
   if (!isKnown(event)) return false
-  if (event.type === 'prompt.queued') return isAwaited(session)
+  if (event.type === 'prompt.queued') return isAwaited(session) || isWorktreeUnderWay(session.worktree)
   return event.type === 'permission.resolved' && decided.has(event.requestId)
 }
 

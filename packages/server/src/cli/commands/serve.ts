@@ -59,8 +59,10 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   else output.out(greeting(parley, configuration, context))
   collectGarbageSoon()
   const retention = await startRetention(configuration, parley, logger)
+  const stopKeeping = keepWorktrees(parley, logger)
   const signal = await stopped
   logger.info({ signal }, 'stopping')
+  stopKeeping()
   await retention?.stop()
   await parley.close()
   return 0
@@ -76,6 +78,28 @@ async function startRetention({ retention: times }: Configuration, parley: Parle
     logger,
     clock: systemClock,
   })
+}
+
+const firstSweepMs = 90_000
+const sweepMs = 3_600_000
+
+/** Removes unused worktrees from time to time. Returns a function that ends this. */
+function keepWorktrees({ ownHost: host, hasTerminal: isUsed }: Parley, logger: Logger): () => void {
+  let isStopped = false
+  let cancel = later(firstSweepMs)
+  function later(ms: number): () => void {
+    return systemClock.after(ms, () => void sweep(), { background: true })
+  }
+  async function sweep(): Promise<void> {
+    // The code is loaded on first use.
+    const { sweepWorktrees } = await import('../keep-worktrees.ts')
+    await sweepWorktrees({ host, isUsed, logger, clock: systemClock }, () => isStopped)
+    if (!isStopped) cancel = later(sweepMs)
+  }
+  return () => {
+    isStopped = true
+    cancel()
+  }
 }
 
 /** Warns of settings that make signed-in browsers less secure. */

@@ -24,6 +24,9 @@ function addRun({ add, context, run }: Registry): void {
     .option('--model <model>', 'the model')
     .option('--mode <mode>', 'ask, accept-edits, read-only, plan or bypass (allow everything)')
     .option('--title <title>', 'the title of the new session')
+    .option('--worktree', 'work in a new worktree of the repository, on a new branch')
+    .option('--base <branch>', 'with --worktree: begin at this branch, not at the commit that is checked out')
+    .option('--branch <branch>', 'with --worktree: the name of the new branch')
     .option('--trust', `trust the session's folder from now on; see: ${context.invocation} trust --help`)
     .addOption(
       list('--env <name>', "give the new session's agent this variable of your environment; repeatable"),
@@ -63,7 +66,34 @@ To stop the turn, run in another terminal: ${context.invocation} cancel <session
     .action(run(async () => (await import('../commands/attach.ts')).attach))
 }
 
-function addReading({ add, run }: Registry): void {
+function addWorktrees({ add, under, run }: Registry): void {
+  const load = () => import('../commands/worktrees.ts')
+  const worktrees = add(
+    'worktrees',
+    'list the worktrees of sessions, remove and restore them',
+    'parley worktrees',
+    'parley worktrees remove last --delete-branch',
+  )
+    .option('--json', 'one worktree per line, as JSON')
+    .enablePositionalOptions()
+    .helpCommand(false)
+    .action(run(async () => (await load()).listWorktrees))
+  under(worktrees)(
+    'remove',
+    'save the worktree of a session, then delete its folder',
+    'parley worktrees remove last',
+  )
+    .argument('<worktree>', 'the session, or the name of the folder of an orphan')
+    .option('--delete-branch', 'delete the branch too')
+    .option('--if-nothing-lost', 'only if everything that would be deleted is also elsewhere')
+    .action(run(async () => (await load()).removeWorktree))
+  under(worktrees)('restore', 'make a removed worktree again', 'parley worktrees restore last')
+    .argument(...sessionArgument)
+    .action(run(async () => (await load()).restoreWorktree))
+}
+
+function addReading(registry: Registry): void {
+  const { add, run } = registry
   add('sessions', 'list sessions', 'parley sessions --waiting', 'parley sessions --json | jq .id')
     .option('--waiting', 'list the open requests of all sessions instead')
     .option('--all', 'include archived sessions')
@@ -84,6 +114,7 @@ On a terminal, ids are shortened to a unique prefix.`,
   add('projects', 'list projects: repositories, and folders without one', 'parley projects')
     .option('--json', 'one project per line, as JSON')
     .action(run(async () => (await import('../commands/projects.ts')).projects))
+  addWorktrees(registry)
   add(
     'search',
     'search the text of all sessions',

@@ -1,4 +1,13 @@
-import { type EventOf, interruptionText, lossText, parkText, type SessionEvent } from '@parley/protocol'
+import {
+  type EventOf,
+  interruptionText,
+  lossText,
+  parkText,
+  restoredText,
+  type SessionEvent,
+  worktreeFailureText,
+  worktreeRemovalText,
+} from '@parley/protocol'
 import { type AskedFacts, noticeRow, planRows, promptRow, resolutionRow, turnEndRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
@@ -61,10 +70,36 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
       return [style.dim(`title: ${oneLine(event.title)}`)]
     case 'agent.disconnected':
       return disconnectedRows(event, facts)
+    case 'worktree.made':
+    case 'worktree.prepared':
+    case 'worktree.failed':
+    case 'worktree.removed':
+      return worktreeRows(event, style)
     case 'agent.unrecognised':
       return [style.dim('the agent sent an unrecognised message; it is kept in the log')]
     default:
       return []
+  }
+}
+
+type WorktreeEvent = EventOf<'worktree.made' | 'worktree.prepared' | 'worktree.failed' | 'worktree.removed'>
+
+function worktreeRows(event: WorktreeEvent, style: Style): string[] {
+  switch (event.type) {
+    case 'worktree.made':
+      return [style.dim(event.restored ? restoredText : 'the worktree was made')]
+    case 'worktree.prepared':
+      return event.setup ? [style.dim(`prepared: ${oneLine(event.setup.command)}`)] : []
+    case 'worktree.removed':
+      return [style.dim(worktreeRemovalText(event))]
+    case 'worktree.failed': {
+      const tail = event.setup?.tail.trim().split('\n').slice(-5) ?? []
+      const text = worktreeFailureText(event)
+      return [
+        noticeRow({ level: 'error', text }, style),
+        ...tail.map((line) => style.dim(`    ${visible(line)}`)),
+      ]
+    }
   }
 }
 

@@ -25,6 +25,7 @@ import { mountTargets } from './routes/targets.ts'
 import { mountTerminals } from './routes/terminals.ts'
 import { mountViewed } from './routes/viewed.ts'
 import { mountWorkspace } from './routes/workspace.ts'
+import { mountWorktrees } from './routes/worktrees.ts'
 
 /** All routes, behind the checks that every request passes. */
 export function createApp(parts: AppParts): App {
@@ -60,6 +61,7 @@ export function createApp(parts: AppParts): App {
   mountAgents(app, parts)
   mountSessions(app, parts)
   mountProjects(app, parts)
+  mountWorktrees(app, parts)
   mountSearch(app, parts)
   mountEvents(app, parts)
   mountExport(app, parts)

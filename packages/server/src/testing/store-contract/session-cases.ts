@@ -2,17 +2,22 @@ import { expect, it } from '../peers.ts'
 import { eventsOf, openTurn, receiptOf, requestOf, ruleOf, stateOf, textBlock } from '../store-samples.ts'
 import type { TestedStore } from './tested-store.ts'
 
+const worktree = { branch: 'b', base: 'c', path: '/w', source: '/s', since: 0 }
+
 /** The part of the store contract about whole sessions: sessions with work left, and deleted sessions. */
 export function sessionCases(tested: TestedStore): void {
   const { create, readAll } = tested
 
-  it('lists the unsettled sessions: those with an open turn, a queue or a connection', async () => {
+  it('lists the unsettled sessions: those with an open turn, a queue, a connection or an unfinished worktree', async () => {
     const prompt = openTurn.prompt
     await create('idle')
     await create('turn', { turn: openTurn })
     await create('queue', { queue: [prompt] })
     await create('connected', { connected: true })
-    expect((await tested.store.unsettled()).sort()).toEqual(['connected', 'queue', 'turn'])
+    await create('worktree', { worktree: { ...worktree, phase: 'removing' } })
+    await create('ready', { worktree: { ...worktree, phase: 'ready' } })
+    expect((await tested.store.unsettled()).sort()).toEqual(['connected', 'queue', 'turn', 'worktree'])
+    await tested.store.append({ sessionId: 'worktree', events: [], state: stateOf('worktree') })
     await tested.store.append({ sessionId: 'turn', events: [], state: stateOf('turn') })
     await tested.store.append({ sessionId: 'idle', events: [], state: stateOf('idle', { connected: true }) })
     expect((await tested.store.unsettled()).sort()).toEqual(['connected', 'idle', 'queue'])

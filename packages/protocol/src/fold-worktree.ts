@@ -1,0 +1,75 @@
+import { defined } from './defined.ts'
+import type { EventOf, EventType } from './event.ts'
+import { isCopied } from './fold-rewind.ts'
+import type { SessionState } from './session-state.ts'
+import type { KnownWorktree, PlannedWorktree, WorktreePhase } from './worktree.ts'
+
+export function plannedWorktree(planned: PlannedWorktree, at: number): KnownWorktree {
+  return { ...planned, phase: planned.of === undefined ? 'making' : 'ready', since: at }
+}
+
+type WorktreeEvent = Extract<EventType, `worktree.${string}`>
+type Folds = {
+  readonly [Type in WorktreeEvent]: (state: SessionState, event: EventOf<Type>) => Partial<SessionState>
+}
+
+const phases: Readonly<Record<string, WorktreePhase>> = {
+  make: 'making',
+  remove: 'removing',
+  restore: 'restoring',
+}
+
+/** The phase after a failed action. A folder that could not be removed is still there. */
+const afterFailure: Readonly<Record<string, WorktreePhase>> = {
+  make: 'failed',
+  remove: 'ready',
+  restore: 'removed',
+}
+
+export const worktreeFolds: Folds = {
+  'worktree.requested': (state, { action, branch, setup, ...event }) =>
+    changed(state, event, {
+      phase: phases[action] ?? 'making',
+      request: { action, ...defined({ branch, setup }) },
+      failure: undefined,
+      // A removal saves the folder as it is then.
+      ...(action === 'remove' && { saved: undefined }),
+    }),
+  'worktree.made': (state, { copied, leftOut, restored, ...event }) =>
+    changed(state, event, { phase: 'preparing', made: defined({ copied, leftOut, restored }) }),
+  'worktree.prepared': (state, { setup, ...event }) =>
+    changed(state, event, { phase: 'ready', setup, saved: undefined, removed: undefined }),
+  'worktree.failed': (state, { action, error, setup, ...event }) =>
+    changed(state, event, {
+      phase: afterFailure[action] ?? 'failed',
+      failure: { action, error, ...defined({ setup }) },
+    }),
+  'worktree.removed': (state, { branch, head, tree, missing, ...event }) =>
+    changed(state, event, {
+      phase: 'removed',
+      made: undefined,
+      setup: undefined,
+      removed: { branch, ...defined({ head, tree, missing }) },
+      saved: defined({ head, tree }),
+    }),
+}
+
+/** Keeps what a removal has saved before it began: a repeated removal must not save a folder that is half gone. */
+export function withSaved(
+  { worktree }: SessionState,
+  { when, tree, head }: EventOf<'snapshot.taken'>,
+): Partial<SessionState> {
+  if (worktree?.phase !== 'removing' || when !== 'asked') return {}
+  return { worktree: { ...worktree, saved: { tree, ...defined({ head }) } } }
+}
+
+/** A session that works in the worktree of another one, and a copied event, change nothing. */
+function changed(
+  state: SessionState,
+  event: { seq: number; at: number },
+  change: Partial<KnownWorktree>,
+): Partial<SessionState> {
+  const { worktree } = state
+  if (!worktree || worktree.of !== undefined || isCopied(state, event)) return {}
+  return { worktree: { ...worktree, since: event.at, ...change } }
+}

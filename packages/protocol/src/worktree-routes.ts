@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { bySession, NoContent, type RouteDefinition } from './route.ts'
+import { BranchFate, ListedWorktree, SessionWorktree, WorktreeOffer } from './worktree.ts'
+
+export const worktreeRoutes = {
+  offerWorktree: {
+    method: 'GET',
+    path: '/api/worktrees/offer',
+    summary: 'What a worktree for a new session in the folder `cwd` can be made of',
+    scope: ['read', 'prompt'],
+    limits: 'refused',
+    query: z.object({ cwd: z.string().min(1) }),
+    reply: WorktreeOffer,
+  },
+  listWorktrees: {
+    method: 'GET',
+    path: '/api/worktrees',
+    summary:
+      'List the worktrees in the data folder of this server, with their sizes and what a removal would delete',
+    scope: 'read',
+    limits: 'refused',
+    reply: z.object({ worktrees: z.array(ListedWorktree) }),
+  },
+  getWorktree: {
+    method: 'GET',
+    path: '/api/sessions/:id/worktree',
+    summary: 'The worktree of a session, with what its removal would delete',
+    scope: 'read',
+    limits: 'session',
+    params: bySession,
+    reply: SessionWorktree,
+  },
+  removeOrphan: {
+    method: 'DELETE',
+    path: '/api/worktrees/:name',
+    summary: 'Remove a worktree whose session was deleted. Nothing can be restored',
+    scope: 'admin',
+    limits: 'none',
+    params: z.object({ name: z.string().min(1).max(255) }),
+    query: z.object({ branch: BranchFate.default('keep') }),
+    reply: NoContent,
+  },
+} as const satisfies Record<string, RouteDefinition>

@@ -1,0 +1,197 @@
+import { z } from 'zod'
+import { ErrorInfo } from './error.ts'
+import { SessionId } from './ids.ts'
+import { BranchName, CopyPattern } from './project.ts'
+import { LeftOut } from './snapshot.ts'
+
+/** A worktree that is asked for with a new session. */
+export const NewWorktree = z.strictObject({
+  base: BranchName.optional().meta({
+    description: 'The branch to begin at; by default the commit that is checked out in `cwd`',
+  }),
+  branch: BranchName.optional().meta({
+    description: 'The new branch; by default `parley/` and words of the title or the prompt',
+  }),
+  copy: z.array(CopyPattern).max(100).optional().meta({
+    description:
+      'The ignored files to copy, exactly these; by default those that the setting `copy` of the project and `.worktreeinclude` name',
+  }),
+})
+export type NewWorktree = z.infer<typeof NewWorktree>
+
+/** The worktree of a session, as it was planned when the session was created. */
+export const PlannedWorktree = z.object({
+  branch: z.string().meta({ description: 'The branch that was made for it' }),
+  base: z.string().meta({ description: 'The commit at which the branch began' }),
+  from: z.string().optional().meta({ description: 'The name of the branch that was at that commit' }),
+  path: z.string(),
+  source: z.string().meta({ description: 'The work tree that it was made from' }),
+  copy: z.array(z.string()).optional().meta({ description: 'The ignored files to copy from there' }),
+  remote: z.literal(true).optional().meta({
+    description:
+      'It began at a branch of another repository: it inherits no trust and no files, and setup does not run',
+  }),
+  of: SessionId.optional().meta({
+    description: 'The session for which it was made, if this session only works there too',
+  }),
+})
+export type PlannedWorktree = z.infer<typeof PlannedWorktree>
+
+export const WorktreeAction = z.enum(['make', 'remove', 'restore'])
+export type WorktreeAction = z.infer<typeof WorktreeAction>
+
+/** What happens to the branch of a worktree that is removed. */
+export const BranchFate = z.enum(['keep', 'delete'])
+export type BranchFate = z.infer<typeof BranchFate>
+
+/** A run of the command that prepares a worktree. */
+export const SetupRun = z.object({
+  command: z.string(),
+  exitCode: z.int().optional().meta({ description: 'Absent: it did not end by itself' }),
+  durationMs: z.number(),
+  tail: z.string().meta({ description: 'The end of its output' }),
+})
+export type SetupRun = z.infer<typeof SetupRun>
+
+export const WorktreeRequest = z.object({
+  action: WorktreeAction,
+  branch: BranchFate.optional(),
+  setup: z.literal(false).optional().meta({ description: 'Without the command that prepares it' }),
+})
+export type WorktreeRequest = z.infer<typeof WorktreeRequest>
+
+export const MadeWorktree = z.object({
+  copied: z.array(z.string()).optional().meta({ description: 'The ignored files that were copied' }),
+  leftOut: z.array(LeftOut).optional().meta({ description: 'Paths that it does not have' }),
+  restored: z.literal(true).optional(),
+})
+export type MadeWorktree = z.infer<typeof MadeWorktree>
+
+export const WorktreeFailure = z.object({
+  action: WorktreeAction,
+  error: ErrorInfo,
+  setup: SetupRun.optional(),
+})
+export type WorktreeFailure = z.infer<typeof WorktreeFailure>
+
+/** The end of a worktree, with what is needed to restore it. */
+export const RemovedWorktree = z.object({
+  branch: z.enum(['kept', 'deleted']),
+  head: z.string().optional().meta({ description: 'The commit that was checked out' }),
+  tree: z.string().optional().meta({ description: 'The last snapshot of the folder' }),
+  missing: z.literal(true).optional().meta({ description: 'Its folder was found to be gone' }),
+})
+export type RemovedWorktree = z.infer<typeof RemovedWorktree>
+
+/**
+ * making, preparing, restoring, removing: the host is doing this; a restart repeats it. ready: the agent can work there.
+ * failed: there is no folder, because it could not be made or prepared. removed: there is no folder; it can be restored.
+ */
+export const WorktreePhase = z.enum([
+  'making',
+  'preparing',
+  'ready',
+  'failed',
+  'removing',
+  'removed',
+  'restoring',
+])
+export type WorktreePhase = z.infer<typeof WorktreePhase>
+
+export const KnownWorktree = PlannedWorktree.extend({
+  phase: WorktreePhase,
+  since: z.number().meta({ description: 'When this phase began' }),
+  request: WorktreeRequest.optional().meta({ description: 'The last command of a person' }),
+  made: MadeWorktree.optional(),
+  setup: SetupRun.optional().meta({ description: 'The last run of the command that prepares it' }),
+  failure: WorktreeFailure.optional().meta({ description: 'Why the last action failed' }),
+  saved: z
+    .object({ head: z.string().optional(), tree: z.string().optional() })
+    .optional()
+    .meta({ description: 'What is restored: the commit and the snapshot before the removal' }),
+  removed: RemovedWorktree.optional(),
+})
+export type KnownWorktree = z.infer<typeof KnownWorktree>
+
+const underWay: ReadonlySet<WorktreePhase> = new Set(['making', 'preparing', 'removing', 'restoring'])
+
+/** Whether the host is making, preparing, removing or restoring the worktree of a session. */
+export function isWorktreeUnderWay(worktree: Pick<KnownWorktree, 'phase'> | undefined): boolean {
+  return worktree !== undefined && underWay.has(worktree.phase)
+}
+
+/** What `worktree.remove` would delete, beside files that are tracked and committed. */
+export const WorktreeLoss = z.object({
+  changes: z
+    .int()
+    .meta({ description: 'Number of files that are not committed; a restoration brings them back' }),
+  commits: z.int().meta({
+    description: 'Number of commits that only its branch has; lost if the branch is deleted',
+  }),
+  loose: z.int().meta({ description: 'Number of commits that are on no branch at all' }),
+  ignored: z.array(z.string()).meta({
+    description: 'Ignored files and folders, at most 50; they cannot be restored',
+  }),
+  ignoredFiles: z
+    .int()
+    .meta({ description: 'Number of ignored files that are in no ignored folder, except unchanged copies' }),
+  leftOut: z
+    .array(LeftOut)
+    .meta({ description: 'Paths that snapshots do not contain; they cannot be restored' }),
+})
+export type WorktreeLoss = z.infer<typeof WorktreeLoss>
+
+/** Whether everything that the removal would delete is also elsewhere, apart from ignored folders. */
+export function losesNothing({ changes, commits, loose, ignoredFiles, leftOut }: WorktreeLoss): boolean {
+  return changes + commits + loose + ignoredFiles + leftOut.length === 0
+}
+
+/** The worktree of a session, as it is now. */
+export const SessionWorktree = z.object({
+  worktree: KnownWorktree,
+  isThere: z.boolean(),
+  bytes: z.number().optional(),
+  loss: WorktreeLoss.optional().meta({ description: 'Absent if the folder is gone' }),
+  others: z.array(SessionId).meta({ description: 'Other sessions that work there and are not archived' }),
+})
+export type SessionWorktree = z.infer<typeof SessionWorktree>
+
+/** A folder in the data folder that a worktree was made in. */
+export const ListedWorktree = z.object({
+  name: z.string().meta({ description: 'The name of the folder' }),
+  path: z.string(),
+  bytes: z.number().optional(),
+  branch: z.string().optional(),
+  session: z
+    .object({ id: SessionId, title: z.string(), archived: z.boolean(), updatedAt: z.number() })
+    .optional()
+    .meta({ description: 'Its session; absent for an orphan, whose session was deleted' }),
+  phase: WorktreePhase.optional(),
+  loss: WorktreeLoss.optional().meta({ description: 'Absent if it cannot be determined' }),
+})
+export type ListedWorktree = z.infer<typeof ListedWorktree>
+
+/** What a worktree of a folder's repository can be made of. */
+export const WorktreeOffer = z.object({
+  refused: ErrorInfo.optional().meta({
+    description: 'Why no worktree can be made; the other fields are then empty',
+  }),
+  head: z.string().optional().meta({ description: 'The branch that is checked out' }),
+  branches: z.array(z.string()).meta({ description: 'The local branches, the latest first, at most 200' }),
+  remotes: z
+    .array(z.string())
+    .meta({ description: 'The branches of remotes, the latest first, at most 200' }),
+  changes: z
+    .int()
+    .meta({ description: 'Number of changes in the folder that are not committed; they stay there' }),
+  copy: z
+    .array(z.object({ path: z.string(), bytes: z.number(), chosen: z.boolean() }))
+    .meta({ description: 'Ignored files that can be copied. Those that a setting names are chosen' }),
+  setup: z.boolean().meta({ description: 'Whether a command will prepare it' }),
+  submodules: z
+    .boolean()
+    .meta({ description: 'Whether the repository has submodules, whose folders will be empty' }),
+  files: z.int().meta({ description: 'Number of files that are tracked' }),
+  freeBytes: z.number(),
+})
+export type WorktreeOffer = z.infer<typeof WorktreeOffer>

@@ -1,0 +1,69 @@
+import {
+  type CommandOf,
+  defined,
+  isWorktreeUnderWay,
+  type KnownWorktree,
+  ParleyError,
+  runningInBackground,
+  type SessionState,
+} from '@parley/protocol'
+import { type Decision, refuseIf } from './decision.ts'
+
+/** Decides commands on the worktree of a session. Pure. */
+
+type WorktreeCommand =
+  | CommandOf<'worktree.retry'>
+  | CommandOf<'worktree.remove'>
+  | CommandOf<'worktree.restore'>
+
+export function decideWorktree(state: SessionState, command: WorktreeCommand): Decision {
+  const worktree = ownWorktree(state)
+  switch (command.type) {
+    case 'worktree.retry': {
+      expectPhase(worktree, 'failed', 'has not failed')
+      const action = worktree.saved ? ('restore' as const) : ('make' as const)
+      return { drafts: [{ type: 'worktree.requested', action, ...defined({ setup: command.setup }) }] }
+    }
+    case 'worktree.restore':
+      expectPhase(worktree, 'removed', 'was not removed')
+      return { drafts: [{ type: 'worktree.requested', action: 'restore' }] }
+    case 'worktree.remove':
+      refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Cancel it, then remove the worktree.')
+      refuseIf(
+        runningInBackground(state).length > 0,
+        'conflict',
+        'Background tasks run in the worktree. Stop them with task.stop, then remove it.',
+      )
+      expectPhase(worktree, 'ready', 'is not there')
+      return { drafts: [{ type: 'worktree.requested', action: 'remove', branch: command.branch }] }
+  }
+}
+
+/** The worktree that was made for the session. Throws if there is none. */
+export function ownWorktree({ worktree }: SessionState): KnownWorktree {
+  if (!worktree) throw new ParleyError('conflict', 'This session has no worktree.')
+  if (worktree.of === undefined) return worktree
+  const message = `The worktree was made for the session ${worktree.of}. Use that session.`
+  throw new ParleyError('conflict', message, { details: { session: worktree.of } })
+}
+
+function expectPhase(worktree: KnownWorktree, phase: KnownWorktree['phase'], otherwise: string): void {
+  if (worktree.phase === phase) return
+  const message = isWorktreeUnderWay(worktree)
+    ? `The worktree is ${worktree.phase}. Wait until that is done.`
+    : `The worktree ${otherwise}.`
+  throw new ParleyError('conflict', message, { details: { phase: worktree.phase } })
+}
+
+/** Refuses a prompt while there is no folder that will come by itself. */
+export function expectFolder({ worktree }: SessionState): void {
+  if (worktree?.phase !== 'removed' || worktree.of !== undefined) return
+  const message =
+    'The worktree of this session was removed. Restore it (worktree.restore), then send the prompt.'
+  throw new ParleyError('conflict', message, { details: { worktree: 'removed' } })
+}
+
+/** Whether prompts must wait until the worktree can be used. */
+export function waitsForWorktree({ worktree }: SessionState): boolean {
+  return worktree !== undefined && worktree.phase !== 'ready'
+}

@@ -1,0 +1,226 @@
+import {
+  type CommandOf,
+  defined,
+  type EventDraft,
+  errorInfoOf,
+  type KnownWorktree,
+  losesNothing,
+  ParleyError,
+  type PlannedWorktree,
+  type SessionState,
+} from '@parley/protocol'
+import { ownWorktree } from './decide-worktree.ts'
+import { refuseIf } from './decision.ts'
+import { othersIn } from './host-worktrees.ts'
+import type { Transaction } from './session-log.ts'
+import type { SessionContext, SessionServices } from './session-services.ts'
+import type { Worktrees } from './worktrees.ts'
+
+/**
+ * Makes, prepares, removes and restores the worktree of one session. Each step follows from the recorded phase and ends
+ * with an event, so that a restart repeats the step that was interrupted.
+ */
+export class WorktreeSteps {
+  readonly #context: SessionContext
+
+  constructor(context: SessionContext) {
+    this.#context = context
+  }
+
+  get #state(): SessionState {
+    return this.#context.log.state
+  }
+
+  /** Takes the step that the phase requires. `closeAgent` ends the agent before its folder is removed. */
+  async take(closeAgent: () => Promise<void>): Promise<void> {
+    const { worktree } = this.#state
+    if (!worktree) return
+    const { phase } = worktree
+    try {
+      const worktrees = worktreesOf(this.#context.services)
+      if (phase === 'making') await this.#make(worktrees, worktree)
+      if (phase === 'preparing') await this.#prepare(worktrees, worktree)
+      if (phase === 'restoring') await this.#restore(worktrees, worktree)
+      if (phase === 'removing') {
+        await closeAgent()
+        await this.#remove(worktrees, worktree)
+      }
+    } catch (error) {
+      if (this.#context.stopping.aborted) return
+      if (!(error instanceof ParleyError)) this.#context.problem(error, 'work on a worktree')
+      await this.#fail(worktree, error)
+    }
+  }
+
+  /** Records that the folder is gone, if it is. The session can then only be read, until the worktree is restored. */
+  async look(): Promise<void> {
+    const { worktree } = this.#state
+    const { worktrees } = this.#context.services
+    if (!worktrees || worktree?.phase !== 'ready' || (await worktrees.isThere(worktree))) return
+    if (worktree.of !== undefined) throw goneElsewhere(worktree.of)
+    const { snapshots } = this.#state
+    const last = snapshots?.turns.at(-1)
+    const { tree, head } = last?.after ?? last?.before ?? snapshots?.first ?? { head: worktree.base }
+    await this.#record('ready', {
+      type: 'worktree.removed',
+      branch: 'kept',
+      missing: true,
+      ...defined({ head, tree }),
+    })
+  }
+
+  /** Refuses a removal that would hurt others, or that a caller wants only if nothing is lost. */
+  async check(command: CommandOf<'worktree.remove'> | CommandOf<'worktree.restore'>): Promise<void> {
+    const { services } = this.#context
+    const worktrees = worktreesOf(services)
+    const worktree = ownWorktree(this.#state)
+    if (command.type === 'worktree.restore') {
+      const isInTheWay = worktree.phase === 'removed' && (await worktrees.isThere(worktree))
+      const message = `There is a folder at ${worktree.path}. Move it away, then restore the worktree.`
+      return refuseIf(isInTheWay, 'conflict', message)
+    }
+    const { id: sessionId, project } = this.#state
+    const others = await othersIn(services.store, { sessionId, project, path: worktree.path })
+    const busy = others.find(({ status }) => status !== 'idle')
+    const message = `The session ${busy?.id} works in this worktree now. Wait until it is idle.`
+    refuseIf(busy !== undefined, 'conflict', message)
+    if (!command.ifNothingLost || worktree.phase !== 'ready') return
+    if (others.length > 0) throw new ParleyError('conflict', 'Other sessions work in this worktree too.')
+    const { loss } = await worktrees.examine(worktree)
+    if (losesNothing(loss)) return
+    const lossy =
+      'The worktree has files or commits that are nowhere else. See what would be deleted, then remove it.'
+    throw new ParleyError('conflict', lossy, { details: { loss } })
+  }
+
+  async #make(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
+    const { copied, leftOut } = await worktrees.make(worktree, this.#how(worktree))
+    await this.#record('making', {
+      type: 'worktree.made',
+      ...(copied.length > 0 && { copied: [...copied] }),
+      ...(leftOut.length > 0 && { leftOut: [...leftOut] }),
+    })
+  }
+
+  #how(worktree: KnownWorktree) {
+    return { trusted: this.#inheritsTrust(worktree), signal: this.#context.stopping }
+  }
+
+  #inheritsTrust({ remote, source }: KnownWorktree): boolean {
+    const { trusts, place } = this.#context.services
+    return remote === undefined && trusts(source, place)
+  }
+
+  async #prepare(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
+    const { services, stopping } = this.#context
+    const command = await this.#command(worktree)
+    if (command === undefined) return this.#record('preparing', { type: 'worktree.prepared' })
+    const { setupMs: timeoutMs } = services.limits
+    const setup = await worktrees.prepare(worktree, { command, timeoutMs, signal: stopping })
+    if (stopping.aborted) return
+    if (setup.exitCode === 0) return this.#record('preparing', { type: 'worktree.prepared', setup })
+    await worktrees.discard(worktree, { branch: worktree.saved ? 'keep' : 'delete' })
+    const how =
+      setup.exitCode === undefined
+        ? `did not end within ${Math.round(timeoutMs / 60_000)} minutes`
+        : `ended with the exit code ${setup.exitCode}`
+    const message = `The command that prepares a worktree ${how}. Try again, or go on without it.`
+    const error = { code: 'conflict' as const, message }
+    await this.#record('preparing', { type: 'worktree.failed', action: 'make', error, setup })
+  }
+
+  /** The command of the project, as it is now. */
+  async #command({ remote, request }: KnownWorktree): Promise<string | undefined> {
+    if (remote || request?.setup === false) return undefined
+    return (await settingsFor(this.#context.services, this.#state.project)).setup
+  }
+
+  async #restore(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
+    const { sessionFolder } = this.#context.services
+    const { saved, removed } = worktree
+    const { head, leftOut } = await worktrees.make(worktree, {
+      ...this.#how(worktree),
+      head: saved?.head,
+      // Nobody knows which commits were made before the folder was deleted by hand.
+      follows: removed?.missing ?? false,
+      branch: 'keep',
+    })
+    const restored =
+      saved?.tree && (saved.head ?? head) === head
+        ? await sessionFolder
+            ?.restore(worktree.path, { sessionId: this.#state.id, tree: saved.tree })
+            .catch(async (error: unknown) => {
+              await worktrees.discard(worktree, { branch: 'keep' })
+              throw error
+            })
+        : undefined
+    const missing = (restored?.missing ?? []).map((path) => ({ path, reason: 'missing' }))
+    const without = [...leftOut, ...missing]
+    await this.#record('restoring', {
+      type: 'worktree.made',
+      restored: true,
+      ...(without.length > 0 && { leftOut: without }),
+    })
+  }
+
+  /** The snapshot is recorded before anything is deleted: a repetition must not save a folder that is half gone. */
+  async #remove(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
+    const { sessionFolder } = this.#context.services
+    const { id: sessionId } = this.#state
+    const { path, saved, request } = worktree
+    if (!saved && (await worktrees.isThere(worktree))) {
+      const taken = await sessionFolder?.snapshot(path, { sessionId })
+      if (!taken)
+        throw new ParleyError('not_supported', 'This server takes no snapshots, so nothing is removed.')
+      const { tree, head, leftOut } = taken
+      return this.#record('removing', {
+        type: 'snapshot.taken',
+        when: 'asked',
+        tree,
+        ...defined({ head }),
+        ...(leftOut.length > 0 && { leftOut: [...leftOut] }),
+      })
+    }
+    const branch = await worktrees.remove(worktree, { branch: request?.branch ?? 'keep', ...saved })
+    await this.#record('removing', { type: 'worktree.removed', branch, ...saved })
+  }
+
+  async #fail({ phase }: KnownWorktree, thrown: unknown): Promise<void> {
+    const action = phase === 'removing' ? 'remove' : phase === 'restoring' ? 'restore' : 'make'
+    await this.#record(phase, { type: 'worktree.failed', action, error: errorInfoOf(thrown) })
+  }
+
+  /** Records nothing if the phase has changed meanwhile. */
+  async #record(phase: KnownWorktree['phase'], draft: EventDraft): Promise<void> {
+    const change = ({ worktree }: SessionState): Transaction => ({
+      drafts: worktree?.phase === phase ? [draft] : [],
+    })
+    await this.#context.persist(change)
+  }
+}
+
+export function worktreesOf({ worktrees }: Pick<SessionServices, 'worktrees'>): Worktrees {
+  if (worktrees) return worktrees
+  throw new ParleyError('not_supported', 'This server makes no worktrees.')
+}
+
+/** The settings of a project. */
+export async function settingsFor(
+  { store, place }: Pick<SessionServices, 'store' | 'place'>,
+  project: string | undefined,
+): Promise<{ readonly setup?: string; readonly copy?: readonly string[]; readonly keepDays?: number }> {
+  const rows = await store.projectSettings()
+  const own = rows.filter((row) => row.project === project && row.place === place)
+  return Object.fromEntries(own.map(({ field, value }) => [field, value]))
+}
+
+/** The worktree as a session records it that works there, although it was made for another session. */
+export function sharedWorktree(sessionId: string, worktree: PlannedWorktree): PlannedWorktree {
+  const { branch, base, from, path, source, remote, of = sessionId } = worktree
+  return { branch, base, path, source, of, ...defined({ from, remote }) }
+}
+
+function goneElsewhere(owner: string): ParleyError {
+  const message = `The worktree in which this session works was removed. Restore it in the session ${owner} for which it was made.`
+  return new ParleyError('conflict', message, { details: { worktree: 'removed', session: owner } })
+}

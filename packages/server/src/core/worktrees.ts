@@ -1,0 +1,91 @@
+import type {
+  BranchFate,
+  LeftOut,
+  NewWorktree,
+  PlannedWorktree,
+  SetupRun,
+  WorktreeLoss,
+  WorktreeOffer,
+} from '@parley/protocol'
+
+/**
+ * PORT. Makes worktrees of repositories in the data folder, and removes them. Rules:
+ * - nothing that an untrusted folder names is run, except the command of `prepare`, which a person has given.
+ * - each operation can be repeated after a kill at any moment, and removes what the killed one has left behind.
+ * - a failure rejects with a ParleyError, and leaves no folder behind.
+ */
+export type Worktrees = {
+  offer(folder: string, wanted: WantedFiles): Promise<Omit<WorktreeOffer, 'setup'>>
+  /** Decides where a worktree will be, and what it begins with. Changes nothing. `folder` is a real path. */
+  plan(folder: string, asked: AskedWorktree): Promise<WorktreePlan>
+  /**
+   * Makes the folder and the branch. The branch may exist already at the wanted commit; with `follows`, it may be at any
+   * commit, and is checked out there.
+   */
+  make(worktree: PlannedWorktree, how: HowToMake): Promise<Made>
+  /** Runs the command in the worktree. It is ended after `timeoutMs`; then `exitCode` is absent. */
+  prepare(worktree: PlannedWorktree, how: HowToPrepare): Promise<SetupRun>
+  /** Removes the folder of a worktree that was not completed. A branch without commits of its own can be deleted. */
+  discard(worktree: PlannedWorktree, how: { branch: BranchFate }): Promise<void>
+  isThere(worktree: PlannedWorktree): Promise<boolean>
+  /** What a removal would delete. Rejects with `not_found` if the folder is gone. */
+  examine(worktree: PlannedWorktree): Promise<Examined>
+  /** Removes the folder. The branch is deleted only if it is at `head`. */
+  remove(
+    worktree: PlannedWorktree,
+    how: { branch: BranchFate; head?: string | undefined },
+  ): Promise<RemovedBranch>
+  /** The folders in which worktrees were made, by name. */
+  list(): Promise<FoundFolder[]>
+  /** A worktree by the name of its folder, from what the folder itself says. Undefined if there is none. */
+  found(name: string): Promise<PlannedWorktree | undefined>
+}
+
+export type WantedFiles = {
+  /** Patterns of ignored files, from the settings of the project. */
+  readonly copy: readonly string[]
+}
+
+export type AskedWorktree = NewWorktree & {
+  /** The project of the folder, as it is recorded. */
+  readonly project: string
+  readonly sessionId: string
+  /** Words for the name of the branch. */
+  readonly words: string
+  readonly wanted: WantedFiles
+}
+
+/** `cwd` is the folder in the worktree that corresponds to the given one. */
+export type WorktreePlan = { readonly worktree: PlannedWorktree; readonly cwd: string }
+
+export type HowToMake = {
+  readonly trusted: boolean
+  /** The wanted commit; by default the base. */
+  readonly head?: string | undefined
+  readonly follows?: boolean
+  /** What happens to the branch if this fails, and the branch has no commit of its own. Default: `delete`. */
+  readonly branch?: BranchFate
+  readonly signal: AbortSignal
+}
+
+export type Made = {
+  readonly head: string
+  readonly copied: readonly string[]
+  readonly leftOut: readonly LeftOut[]
+}
+
+export type HowToPrepare = {
+  readonly command: string
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+export type Examined = {
+  readonly bytes?: number
+  readonly head?: string
+  readonly loss: WorktreeLoss
+}
+
+export type RemovedBranch = 'kept' | 'deleted'
+
+export type FoundFolder = { readonly name: string; readonly path: string; readonly sessionId: string }

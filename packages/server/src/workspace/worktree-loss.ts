@@ -1,0 +1,94 @@
+import { lstat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { defined, type LeftOut, maxLeftOut, ParleyError, type PlannedWorktree } from '@parley/protocol'
+import type { Examined } from '../core/worktrees.ts'
+import type { GitIn, Look } from './git.ts'
+import { headOf } from './head.ts'
+import { type Environment, runProgram } from './run-git.ts'
+import { isSameFile } from './worktree-files.ts'
+import { commitAt } from './worktree-repository.ts'
+
+/** Finds what the removal of a worktree would delete. Nothing that the worktree names is run. */
+
+const maxIgnored = 50
+const maxUntrackedBytes = 10 * 1024 * 1024
+const maxExamined = 5_000
+const sizeMs = 10_000
+
+export async function examineWorktree(
+  gitIn: GitIn,
+  env: Environment,
+  { path, branch, source, copy = [] }: PlannedWorktree,
+): Promise<Examined> {
+  const { look } = gitIn({ path, trusted: false })
+  const [head, tracked, others, ignored, commits, loose, submodules, bytes] = await Promise.all([
+    headOf(look),
+    listed(look, ['diff-index', '--name-only', '-z', 'HEAD', '--']),
+    listed(look, ['ls-files', '-z', '--others', '--exclude-standard']),
+    listed(look, ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory']),
+    countCommits(look, branch),
+    countCommits(look),
+    filledSubmodules(look, path),
+    sizeOf(env, path),
+  ])
+  const files = ignored.filter((name) => !name.endsWith('/'))
+  const unchanged = await Promise.all(
+    files.map(async (name) => copy.includes(name) && (await isSameFile(path, source, name))),
+  )
+  const loss = {
+    changes: tracked.length + others.filter((name) => !name.endsWith('/')).length,
+    commits: Math.max(commits - loose, 0),
+    loose,
+    ignored: ignored.slice(0, maxIgnored),
+    ignoredFiles: unchanged.filter((is) => !is).length,
+    leftOut: [...submodules, ...(await leftOutOf(path, others))].slice(0, maxLeftOut),
+  }
+  return { loss, ...defined({ head, bytes }) }
+}
+
+async function listed(look: Look, args: Parameters<Look>[0]): Promise<string[]> {
+  const { code, cut, stdout, stderr } = await look(args)
+  if (code === 0 && !cut) return stdout.split('\0').filter((path) => path !== '')
+  const why = stderr || 'there is too much in it'
+  throw new ParleyError('not_supported', `The worktree cannot be examined: ${why}.`)
+}
+
+/** The commits of the worktree that no other branch and no tag has; with `branch`, that branch does not count either. */
+async function countCommits(look: Look, branch?: string): Promise<number> {
+  const except = branch === undefined ? [] : [`--exclude=${branch}`]
+  const own = branch === undefined ? undefined : await commitAt(look, `refs/heads/${branch}`)
+  const others = ['--not', ...except, '--branches', '--tags', '--remotes']
+  const found = await look(['rev-list', '--count', 'HEAD', ...(own ? [own] : []), ...others])
+  return found.code === 0 ? Number(found.stdout) : 0
+}
+
+/** Submodules with files: a snapshot has only their commits. */
+async function filledSubmodules(look: Look, path: string): Promise<LeftOut[]> {
+  const entries = (await listed(look, ['ls-files', '-s', '-z'])).filter((entry) =>
+    entry.startsWith('160000 '),
+  )
+  const paths = entries.map((entry) => entry.slice(entry.indexOf('\t') + 1))
+  const filled = await Promise.all(paths.map((one) => lstat(join(path, one, '.git')).catch(() => undefined)))
+  return paths.filter((_, index) => filled[index]).map((one) => ({ path: one, reason: 'repository' }))
+}
+
+/** Untracked repositories and large files, which snapshots do not contain. */
+async function leftOutOf(path: string, others: readonly string[]): Promise<LeftOut[]> {
+  const found: LeftOut[] = []
+  for (const name of others.slice(0, maxExamined)) {
+    if (name.endsWith('/')) found.push({ path: name.slice(0, -1), reason: 'repository' })
+    else {
+      const stats = await lstat(join(path, name)).catch(() => undefined)
+      if (stats?.isFile() && stats.size > maxUntrackedBytes) found.push({ path: name, reason: 'large' })
+    }
+  }
+  return found
+}
+
+/** The space that the folder takes; undefined if it cannot be determined soon. */
+async function sizeOf({ PATH }: Environment, path: string): Promise<number | undefined> {
+  const run = { program: 'du', args: ['-sk', path], cwd: '/', env: { PATH, LC_ALL: 'C' } }
+  const found = await runProgram({ ...run, timeoutMs: sizeMs }).catch(() => undefined)
+  const kilobytes = /^\d+/.exec(found?.stdout ?? '')?.[0]
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+}

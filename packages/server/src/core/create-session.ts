@@ -28,8 +28,8 @@ import { type OpenSessions, stopping } from './open-sessions.ts'
 import { isSameSender, receiptHash } from './receipt-hash.ts'
 import { environmentFor, type SessionServices } from './session-services.ts'
 import type { StoredReceipt } from './session-store.ts'
+import { settingsFor, sharedWorktree, worktreesOf } from './session-worktrees.ts'
 import { resolvedServers, shownState } from './shown-secrets.ts'
-import { settingsFor, sharedWorktree, worktreesOf } from './worktree-steps.ts'
 
 export type SessionCreation = HandOffs & {
   create(input: NewSessionInput, own?: OwnParts): Promise<SessionState>

@@ -1,7 +1,8 @@
 import { type EventDraft, type EventOf, ParleyError } from '@parley/protocol'
 import type { FolderChanges, FolderCommand } from './folder-changes.ts'
+import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
-import type { SessionContext } from './session-services.ts'
+import { isTrusted, type SessionContext } from './session-services.ts'
 
 /** Does the work of a command in the folder of the session, and returns what it records. */
 export async function workInFolder(context: SessionContext, command: FolderCommand): Promise<EventDraft[]> {
@@ -9,8 +10,11 @@ export async function workInFolder(context: SessionContext, command: FolderComma
   const changes = services.folderChanges
   if (!changes)
     throw new ParleyError('not_supported', 'This server does not write in the folders of sessions.')
-  const { id: sessionId, cwd } = log.state
-  const trusts = (folder: string) => services.trusts(folder, services.place)
+  const { id: sessionId, cwd, worktree } = log.state
+  const trusts = (folder: string) => {
+    const its = worktree && isWithin(folder, worktree.path) ? worktree : undefined
+    return isTrusted(services, { cwd: folder, worktree: its }, services.place)
+  }
   return draftsOf(context, { changes, cwd, sessionId, trusts, signal }, command)
 }
 

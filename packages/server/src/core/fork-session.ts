@@ -21,8 +21,8 @@ import { readEvents } from './read-events.ts'
 import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
 import type { StoredEvent } from './session-store.ts'
+import { sharedWorktree } from './session-worktrees.ts'
 import { loseTasks } from './task-transactions.ts'
-import { sharedWorktree } from './worktree-steps.ts'
 
 const pageSize = 1000
 

@@ -13,7 +13,7 @@ import {
 import type { HostOptions } from './host-options.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionStore } from './session-store.ts'
-import { settingsFor, worktreesOf } from './worktree-steps.ts'
+import { othersIn, settingsFor, worktreesOf } from './session-worktrees.ts'
 import type { FoundFolder, Worktrees } from './worktrees.ts'
 
 /** The worktrees of a host. The commands `worktree.*` change those of sessions. */
@@ -107,23 +107,6 @@ async function listed(
       ...(state.worktree && { phase: state.worktree.phase }),
     }),
     ...(loss && { loss }),
-  }
-}
-
-const pageSize = 500
-
-/** The other sessions that work in a worktree and are not archived. */
-export async function othersIn(
-  store: Pick<SessionStore, 'list'>,
-  { sessionId, project, path }: { sessionId: string; project: string | undefined; path: string },
-) {
-  const found = []
-  for (let cursor: string | undefined; ; ) {
-    const at = project === undefined ? {} : { project: { project } }
-    const page = await store.list({ ...at, archived: false, limit: pageSize, ...(cursor && { cursor }) })
-    found.push(...page.sessions.filter(({ id, worktree }) => id !== sessionId && worktree?.path === path))
-    if (page.cursor === undefined) return found
-    cursor = page.cursor
   }
 }
 

@@ -25,13 +25,7 @@ import type { SlotHolder } from './connection-slots.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'
 import type { PermissionBroker } from './permission-broker.ts'
 import type { Rejoin } from './rejoin.ts'
-import {
-  canResume,
-  environmentFor,
-  isTrusted,
-  type SessionContext,
-  unknownAgentOf,
-} from './session-services.ts'
+import { canResume, type SessionContext, startedWith, unknownAgentOf } from './session-services.ts'
 import { startConditions } from './start-conditions.ts'
 import * as turns from './turn-transactions.ts'
 
@@ -85,15 +79,8 @@ export class SessionAgent implements SlotHolder {
     if (!this.#link) return false
     if ((this.#state.conversationFrom ?? 0) > this.#link.since) return true
     const { services } = this.#context
-    const { requested: settings, mcpServers } = this.#state
     const adapter = this.#adapter()
-    const env = environmentFor(services, adapter, this.#state)
-    const now = {
-      settings,
-      trusted: isTrusted(services, this.#state),
-      ...(mcpServers && { mcpServers }),
-      ...env,
-    }
+    const now = startedWith(services, adapter, this.#state)
     const offered = adapter.capabilities.hostTools ? this.#parts.toolCalls.offered() : undefined
     return this.#link.conditions !== startConditions(adapter, now, offered)
   }

@@ -24,6 +24,7 @@ import type { SessionStore } from './session-store.ts'
 import type { SessionTools } from './session-tools.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import type { SpareAgents } from './spare-agents.ts'
+import type { StartedWith } from './start-conditions.ts'
 import type { Worktrees } from './worktrees.ts'
 
 /** The services that all sessions of a host share. Created once. */
@@ -73,6 +74,17 @@ export type SessionContext = {
   /** Aborts when the session stops. Nothing new is started after that. */
   readonly stopping: AbortSignal
   readonly problem: (error: unknown, doing: string) => void
+}
+
+/** What an agent of the session would be started with now. */
+export function startedWith(
+  services: SessionServices,
+  adapter: AgentAdapter,
+  state: SessionState,
+): StartedWith {
+  const { requested: settings, mcpServers } = state
+  const trusted = isTrusted(services, state)
+  return { settings, trusted, ...(mcpServers && { mcpServers }), ...environmentFor(services, adapter, state) }
 }
 
 export function unknownAgentOf({ agent }: SessionState): ParleyError {

@@ -6,14 +6,13 @@ import {
   type KnownWorktree,
   losesNothing,
   ParleyError,
-  type PlannedWorktree,
   type SessionState,
 } from '@parley/protocol'
 import { ownWorktree } from './decide-worktree.ts'
 import { refuseIf } from './decision.ts'
-import { othersIn } from './host-worktrees.ts'
 import type { Transaction } from './session-log.ts'
-import type { SessionContext, SessionServices } from './session-services.ts'
+import type { SessionContext } from './session-services.ts'
+import { othersIn, settingsFor, worktreesOf } from './session-worktrees.ts'
 import type { Worktrees } from './worktrees.ts'
 
 /**
@@ -197,27 +196,6 @@ export class WorktreeSteps {
     })
     await this.#context.persist(change)
   }
-}
-
-export function worktreesOf({ worktrees }: Pick<SessionServices, 'worktrees'>): Worktrees {
-  if (worktrees) return worktrees
-  throw new ParleyError('not_supported', 'This server makes no worktrees.')
-}
-
-/** The settings of a project. */
-export async function settingsFor(
-  { store, place }: Pick<SessionServices, 'store' | 'place'>,
-  project: string | undefined,
-): Promise<{ readonly setup?: string; readonly copy?: readonly string[]; readonly keepDays?: number }> {
-  const rows = await store.projectSettings()
-  const own = rows.filter((row) => row.project === project && row.place === place)
-  return Object.fromEntries(own.map(({ field, value }) => [field, value]))
-}
-
-/** The worktree as a session records it that works there, although it was made for another session. */
-export function sharedWorktree(sessionId: string, worktree: PlannedWorktree): PlannedWorktree {
-  const { branch, base, from, path, source, remote, of = sessionId } = worktree
-  return { branch, base, path, source, of, ...defined({ from, remote }) }
 }
 
 function goneElsewhere(owner: string): ParleyError {

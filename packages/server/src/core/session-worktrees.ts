@@ -1,0 +1,44 @@
+import { defined, ParleyError, type PlannedWorktree } from '@parley/protocol'
+import type { SessionServices } from './session-services.ts'
+import type { SessionStore } from './session-store.ts'
+import type { Worktrees } from './worktrees.ts'
+
+/** What several parts of core need to know about worktrees. */
+
+export function worktreesOf({ worktrees }: Pick<SessionServices, 'worktrees'>): Worktrees {
+  if (worktrees) return worktrees
+  throw new ParleyError('not_supported', 'This server makes no worktrees.')
+}
+
+/** The settings of a project. */
+export async function settingsFor(
+  { store, place }: Pick<SessionServices, 'store' | 'place'>,
+  project: string | undefined,
+): Promise<{ readonly setup?: string; readonly copy?: readonly string[]; readonly keepDays?: number }> {
+  const rows = await store.projectSettings()
+  const own = rows.filter((row) => row.project === project && row.place === place)
+  return Object.fromEntries(own.map(({ field, value }) => [field, value]))
+}
+
+/** The worktree as a session records it that works there, although it was made for another session. */
+export function sharedWorktree(sessionId: string, worktree: PlannedWorktree): PlannedWorktree {
+  const { branch, base, from, path, source, remote, of = sessionId } = worktree
+  return { branch, base, path, source, of, ...defined({ from, remote }) }
+}
+
+const pageSize = 500
+
+/** The other sessions that work in a worktree and are not archived. */
+export async function othersIn(
+  store: Pick<SessionStore, 'list'>,
+  { sessionId, project, path }: { sessionId: string; project: string | undefined; path: string },
+) {
+  const found = []
+  for (let cursor: string | undefined; ; ) {
+    const at = project === undefined ? {} : { project: { project } }
+    const page = await store.list({ ...at, archived: false, limit: pageSize, ...(cursor && { cursor }) })
+    found.push(...page.sessions.filter(({ id, worktree }) => id !== sessionId && worktree?.path === path))
+    if (page.cursor === undefined) return found
+    cursor = page.cursor
+  }
+}

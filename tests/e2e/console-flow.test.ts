@@ -68,8 +68,8 @@ describe('the palette', () => {
     for (const title of made.length > 0 ? [] : titles)
       await host().create({ agent: 'scripted', cwd: folder, title })
     const { page, consoleErrors } = await openTab()
-    await page.getByRole('link', { name: /Errand number 210/ }).waitFor()
-    expect(await page.getByRole('link', { name: /Errand number 001/ }).count()).toBe(0)
+    await page.getByRole('link', { name: 'Errand number 210' }).first().waitFor()
+    expect(await page.getByRole('link', { name: 'Errand number 001' }).count()).toBe(0)
 
     await page.keyboard.press('Control+k')
     await field(page).fill('errand 001')

@@ -1,3 +1,4 @@
+import type { SessionDetail } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import {
   allowOnce,
@@ -19,21 +20,25 @@ const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy
 const submit = (id: string, text: string) =>
   server.call(`/api/sessions/${id}/commands`, { type: 'prompt.submit', commandId: `cmd_${text}`, text })
 
-const stateOf = (id: string) =>
-  server.call<{ seq: number; turns: number; blocks: { type: string }[] }>(`/api/sessions/${id}?tail=500`)
+const stateOf = (id: string) => server.call<SessionDetail>(`/api/sessions/${id}?tail=500`)
+
+/** Waits for the end of a turn and for the snapshot after it, which is the last event of the turn. */
+async function ended(id: string, turns: number): Promise<void> {
+  await eventually(async () => (await stateOf(id)).snapshots?.turns[turns - 1]?.after).toBeDefined()
+}
 
 describe("the browser's copy of a session", () => {
   it('is shown first, and only newer events are fetched', async () => {
     const id = await server.session('markdown')
     const { page, context, consoleErrors } = await openSessionTab(id)
     await shows(page, /And a quotation/)
-    await eventually(async () => (await stateOf(id)).turns).toBe(1)
+    await ended(id, 1)
     await page.getByTestId('working').waitFor({ state: 'detached' })
     const { seq } = await stateOf(id)
     await eventually(() => keptSeq(page, id)).toBe(seq)
     await page.goto(`${server.url}/inbox`)
     await submit(id, 'think about it')
-    await eventually(async () => (await stateOf(id)).turns).toBe(2)
+    await ended(id, 2)
 
     const asked: URL[] = []
     page.on('request', (request) => asked.push(new URL(request.url())))
@@ -57,7 +62,7 @@ describe('offline and back', () => {
     await shows(page, /And a quotation/)
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
     await eventually(() => page.evaluate(async () => (await caches.keys()).length)).toBe(1)
-    await eventually(async () => (await stateOf(id)).turns).toBe(1)
+    await ended(id, 1)
     const { seq } = await stateOf(id)
     await eventually(() => keptSeq(page, id)).toBe(seq)
 

@@ -164,10 +164,9 @@ describe('several people', () => {
     expect(await conversation(owner).getByText('· Chrome on Linux').count()).toBe(1)
     await settingsChip(member).click()
     const modes = member.getByRole('group', { name: 'Mode', exact: true }).getByRole('menuitemradio')
-    const names = (await modes.allTextContents()).map(
-      (text) => /^(Ask|Accept edits|Read-only|Plan|Bypass)/.exec(text)?.[1],
-    )
-    expect(names).toEqual(['Ask', 'Read-only', 'Plan'])
+    const name = (text: string) => /^(Ask|Accept edits|Read-only|Plan|Bypass)/.exec(text)?.[1]
+    const names = async () => (await modes.allTextContents()).map(name)
+    await eventually(names).toEqual(['Ask', 'Read-only', 'Plan'])
     await member.keyboard.press('Escape')
 
     const { page: approver } = await openTabAs('approver', 'Bo', `/sessions/${id}`)

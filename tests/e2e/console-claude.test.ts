@@ -115,7 +115,7 @@ describe('the first five minutes with Claude Code', () => {
     await changes.getByRole('button', { name: 'Close panel' }).click()
     await page.reload()
     await says(page, 'politely')
-    await eventually(() => page.getByRole('button', { name: /^Changes/ }).textContent()).toBe('Changes1')
+    await eventually(() => page.getByRole('button', { name: /^Changes/ }).textContent()).toBe('Changes 1')
     expect(await changes.count()).toBe(0)
     expect(consoleErrors).toEqual([])
     await context.close()

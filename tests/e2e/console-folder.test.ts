@@ -134,7 +134,12 @@ describe('the folder', () => {
       prompt: 'help',
     })
     await openSession(page, server, session.id)
-    await page.getByTestId('working').waitFor({ state: 'detached' })
+    // What is written before the snapshot after a turn is complete counts as made in the turn.
+    type Events = { events: { type: string }[] }
+    const events = async () => (await server.call<Events>(`/api/sessions/${session.id}/events`)).events
+    await eventually(
+      async () => (await events()).filter(({ type }) => type === 'snapshot.taken').length,
+    ).toBe(2)
     writeFileSync(join(folder, 'src/greet.ts'), "export const greet = () => 'Good morning'\n")
     commit(folder, 'politer')
     writeFileSync(join(folder, 'src/part.ts'), "export const part = () => 'Goodbye'\n")
@@ -157,9 +162,8 @@ describe('the folder', () => {
     const listed = changes.getByRole('button', { name: 'A src/part.ts +1' })
     // A letter that is typed in the panel is not a shortcut of the page.
     await listed.press('n')
-    await listed.press('?')
+    await listed.press('i')
     expect(await page.evaluate(() => location.pathname)).toBe(`/sessions/${session.id}`)
-    expect(await page.getByRole('dialog').count()).toBe(0)
     await changes.getByText('+2', { exact: true }).waitFor()
     expect(await seriousFindings(page)).toEqual([])
 
@@ -193,10 +197,10 @@ describe('the folder', () => {
     const changes = page.getByRole('complementary', { name: 'Changes' })
     const line = changes.getByRole('row', { name: /name: string/ })
     await line.hover()
-    await line.getByRole('button', { name: 'Comment on line 1 of src/greet.ts' }).click()
-    await changes.getByRole('textbox', { name: 'Comment' }).fill('Could this be a template?')
-    await changes.getByRole('button', { name: 'Add comment' }).click()
-    await changes.getByRole('button', { name: 'Send 1 comment' }).click()
+    await line.getByRole('button', { name: 'Remark on line 1 of src/greet.ts' }).click()
+    await changes.getByRole('textbox', { name: 'Remark' }).fill('Could this be a template?')
+    await changes.getByRole('button', { name: 'Add remark' }).click()
+    await changes.getByRole('button', { name: 'Send 1 remark' }).click()
     await shows(page, /src\/greet.ts:1/)
     expect(await seriousFindings(page)).toEqual([])
 

@@ -161,7 +161,7 @@ describe('changes', () => {
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
     await note.waitFor({ state: 'detached' })
     const header = page.getByRole('button', { name: /^Changes/ })
-    await eventually(() => header.textContent()).toBe('Changes31')
+    await eventually(() => header.textContent()).toBe('Changes 31')
     // After the panel was closed and opened again, it has no note about a file.
     await page.getByRole('button', { name: 'Close panel' }).click()
     rmSync(join(folder, 'src/greet.ts'))
@@ -240,15 +240,15 @@ describe('a panel', () => {
     expect(consoleErrors).toEqual([])
   })
 
-  it('keeps the comment field visible beside a long line', async () => {
+  it('keeps the field of a remark visible beside a long line', async () => {
     const { page } = await openTab({ load: false, viewport: { width: 1280, height: 800 } })
     const folder = repository('long-line')
     writeFileSync(join(folder, 'src/greet.ts'), `export const long = '${'x'.repeat(4000)}'\n`)
     const changes = await openChanges(page, folder)
     const line = changes.getByRole('row', { name: /export const long/ })
     await line.hover()
-    await line.getByRole('button', { name: /^Comment on line 1/ }).click()
-    const field = changes.getByRole('textbox', { name: 'Comment' })
+    await line.getByRole('button', { name: /^Remark on line 1/ }).click()
+    const field = changes.getByRole('textbox', { name: 'Remark' })
     const within = async () => {
       const [box, frame] = [await boxOf(field), await boxOf(changes)]
       expect(box.left).toBeGreaterThanOrEqual(frame.left)

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareTexts, type DiffHunk, parsePatch, patchText, readDiff } from './diff.ts'
+import {
+  changedWords,
+  compareTexts,
+  type DiffHunk,
+  type LineParts,
+  parsePatch,
+  patchText,
+  readDiff,
+} from './diff.ts'
 
 const shape = (hunks: readonly DiffHunk[] | undefined) =>
   hunks?.map(({ lines }) =>
@@ -184,3 +192,28 @@ function applied(before: string, hunks: readonly DiffHunk[]): string {
   }
   return [...now, ...old.slice(at)].map((line) => `${line}\n`).join('')
 }
+
+describe('the words in which two lines differ', () => {
+  const words = (before: string, after: string) => {
+    const found = changedWords(before, after)
+    const cut = (line: string, parts: LineParts) => parts.map(([from, to]) => line.slice(from, to))
+    return found && [cut(before, found.before), cut(after, found.after)]
+  }
+
+  it('are found in similar lines, and joined where they touch', () => {
+    expect(words("compute(3, 'some text', true)", "compute(4, 'other text', true)")).toEqual([
+      ['3', 'some'],
+      ['4', 'other'],
+    ])
+    expect(words('  return a', '    return a')).toEqual([['  '], ['    ']])
+    expect(words('call(a)', 'call(a, b, c)')).toEqual([[], [', b, c']])
+  })
+
+  it('are not given for lines that have little in common, are equal or are long', () => {
+    expect(words('const a = 1', 'export function other() {')).toBeUndefined()
+    expect(words('same', 'same')).toBeUndefined()
+    expect(words('x'.repeat(501), `${'x'.repeat(501)}y`)).toBeUndefined()
+    const many = (word: string) => Array.from({ length: 60 }, (_, at) => `${word}${at}`).join(' ')
+    expect(words(many('a'), many('b'))).toBeUndefined()
+  })
+})

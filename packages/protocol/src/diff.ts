@@ -1,4 +1,4 @@
-import { parsePatch as parseUnified, type StructuredPatch, structuredPatch } from 'diff'
+import { diffWordsWithSpace, parsePatch as parseUnified, type StructuredPatch, structuredPatch } from 'diff'
 import type { Diff } from './tool-call.ts'
 
 /*
@@ -218,9 +218,9 @@ const signs = { added: '+', removed: '-', same: ' ' } as const
 /** Hunks as the text of a patch, without file names. Empty for no hunks. */
 export function patchText(hunks: readonly DiffHunk[]): string {
   return hunks
-    .flatMap(({ lines }) => [
-      `@@ -${range(lines, 'before')} +${range(lines, 'after')} @@`,
-      ...lines.flatMap(({ type, text, noNewline }) => [
+    .flatMap((hunk) => [
+      headerOf(hunk),
+      ...hunk.lines.flatMap(({ type, text, noNewline }) => [
         signs[type] + text,
         ...(noNewline ? ['\\ No newline at end of file'] : []),
       ]),
@@ -228,10 +228,72 @@ export function patchText(hunks: readonly DiffHunk[]): string {
     .join('\n')
 }
 
+function headerOf(hunk: DiffHunk): string {
+  const { oldStart, oldLines, newStart, newLines } = hunkRange(hunk)
+  return `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`
+}
+
+/** Longer lines are not compared word by word. */
+const maxComparedLength = 500
+/** Lines with more different words are not similar. */
+const maxDifferentWords = 40
+/** The share of the longer line that similar lines have in common. */
+const minShare = 0.4
+
+/** Parts of a line, each from a place up to another one, without the latter. */
+export type LineParts = readonly (readonly [from: number, to: number])[]
+
 /**
- * The start and the number of lines of one side, in the form of a hunk header. A side without lines starts at line 0.
+ * The words in which two lines differ; undefined if the lines are equal, too long, or not similar enough for the
+ * comparison to help.
  */
-function range(lines: readonly DiffLine[], side: 'before' | 'after'): string {
-  const numbers = lines.flatMap((line) => line[side] ?? [])
-  return `${numbers[0] ?? 0},${numbers.length}`
+export function changedWords(
+  before: string,
+  after: string,
+): { readonly before: LineParts; readonly after: LineParts } | undefined {
+  const longer = Math.max(before.length, after.length)
+  if (before === after || longer > maxComparedLength) return undefined
+  const parts = diffWordsWithSpace(before, after, { maxEditLength: maxDifferentWords })
+  if (!parts) return undefined
+  const found: { before: [number, number][]; after: [number, number][] } = { before: [], after: [] }
+  const at = { before: 0, after: 0 }
+  let common = 0
+  for (const { value, added, removed } of parts) {
+    const sides = added
+      ? (['after'] as const)
+      : removed
+        ? (['before'] as const)
+        : (['before', 'after'] as const)
+    for (const side of sides) {
+      if (added || removed) extend(found[side], at[side], at[side] + value.length)
+      at[side] += value.length
+    }
+    if (!added && !removed) common += value.trim().length
+  }
+  const words = Math.max(before.trim().length, after.trim().length)
+  return common >= minShare * words ? found : undefined
+}
+
+/** Adds a part, or extends the last part if it ends where this one starts. */
+function extend(parts: [number, number][], from: number, to: number): void {
+  const last = parts.at(-1)
+  if (last?.[1] === from) last[1] = to
+  else parts.push([from, to])
+}
+
+/** The numbers in the header of a hunk, which name the hunk. A side without lines starts at line 0. */
+export function hunkRange({ lines }: DiffHunk): {
+  readonly oldStart: number
+  readonly oldLines: number
+  readonly newStart: number
+  readonly newLines: number
+} {
+  const numbers = (side: 'before' | 'after') => lines.flatMap((line) => line[side] ?? [])
+  const [old, now] = [numbers('before'), numbers('after')]
+  return {
+    oldStart: old[0] ?? 0,
+    oldLines: old.length,
+    newStart: now[0] ?? 0,
+    newLines: now.length,
+  }
 }

@@ -1,5 +1,4 @@
 import { FileDiff } from 'lucide-react'
-import { plural } from '../base/format.logic.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { useChangesCount } from '../session-data/changes-count.ts'
@@ -8,7 +7,8 @@ import { useChangesCount } from '../session-data/changes-count.ts'
 export function ChangesButton() {
   const open = useStore(preferences, (state) => state.sidePanel === 'changes')
   const { count = 0, cut = false } = useChangesCount(open) ?? {}
-  const label = count > 0 ? `Changes, ${plural(count, 'file')}${cut ? ' or more' : ''}` : 'Changes'
+  const shown = `${count}${cut ? '+' : ''}`
+  const label = count > 0 ? `Changes ${shown} ${count === 1 ? 'file' : 'files'}` : 'Changes'
   return (
     <button
       type="button"
@@ -22,10 +22,10 @@ export function ChangesButton() {
       <FileDiff size={16} aria-hidden />
       <span className="max-md:hidden">Changes</span>
       {count > 0 && (
-        <span className="text-xs tabular-nums">
-          {count}
-          {cut && '+'}
-        </span>
+        <>
+          {' '}
+          <span className="text-xs tabular-nums">{shown}</span>
+        </>
       )}
     </button>
   )

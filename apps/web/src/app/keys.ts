@@ -1,5 +1,5 @@
 import { focusPrompt, isEditable, wasTyping } from '../base/focus.ts'
-import { preferences } from '../base/preferences.ts'
+import { preferences, setPreferences } from '../base/preferences.ts'
 import { currentRoute, navigate } from '../base/route.ts'
 import { may } from '../base/self.ts'
 import type { Action } from '../base/shortcuts.logic.ts'
@@ -26,7 +26,7 @@ export function handlePageKey(event: KeyboardEvent): void {
   if (isEditable(event.target) || hasOverlay) return
   if (wasTyping()) return noteUnusedKey(event)
   if (mayAnswer(event) && handleCardKey(event)) return event.preventDefault()
-  if (!run || isInPanel(event.target)) return noteUnusedKey(event)
+  if (!run || (isInPanel(event.target) && !fromPanels.has(action))) return noteUnusedKey(event)
   event.preventDefault()
   run()
 }
@@ -42,6 +42,9 @@ function mayAnswer({ key, target }: KeyboardEvent): boolean {
   if (key === 'Enter' || preferences.get().singleKeys) return true
   return target instanceof Element && target.closest('[data-testid=request]') !== null
 }
+
+/** The actions whose single keys work in side panels too. */
+const fromPanels: ReadonlySet<Action> = new Set(['prompt', 'keys'])
 
 /**
  * True if the focus is in a side panel. There a digit still answers a card, but a letter is not a shortcut of
@@ -64,6 +67,14 @@ const actions: { readonly [Name in Action]?: () => unknown } = {
   rowAbove: () => moveRow(-1),
   latest: () => toEnd(),
   sidebar: toggleSidebar,
+  review: showChanges,
+}
+
+/** Opens the changes of the session, and moves the focus to the first changed file. */
+function showChanges(): void {
+  if (currentRoute().name !== 'session') return
+  if (preferences.get().sidePanel !== 'changes') return setPreferences({ sidePanel: 'changes' })
+  document.querySelector<HTMLElement>('aside[data-panel=changes] section h3 button')?.focus()
 }
 
 /** Opens the session that is `by` places below the open session in the list (above it if negative). */

@@ -12,6 +12,7 @@ export const defaultShortcuts = {
   rowBelow: 'J',
   rowAbove: 'K',
   latest: 'G',
+  review: 'C',
 } as const
 export type Action = keyof typeof defaultShortcuts
 
@@ -28,6 +29,7 @@ export const actionNames: { readonly [Name in Action]: string } = {
   rowBelow: 'Next row',
   rowAbove: 'Previous row',
   latest: 'Jump to latest',
+  review: 'Review the changes',
 }
 
 /** The shortcuts that the person changed; null if the person removed the shortcut of an action. */

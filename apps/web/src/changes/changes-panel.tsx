@@ -1,30 +1,45 @@
-import type { Changes, FileChange } from '@parley/protocol'
-import { Columns2, FolderTree, RefreshCw, Rows2 } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import type { FileChange } from '@parley/protocol'
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
+import { hasFocusClaim } from '../base/focus.ts'
 import { plural, visible } from '../base/format.logic.ts'
-import { preferences, setPreferences } from '../base/preferences.ts'
+import { preferences } from '../base/preferences.ts'
 import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
-import { Button, IconButton } from '../parts/button.tsx'
-import { DiffCount } from '../parts/diff/diff-count.tsx'
+import { announce } from '../parts/announcer.tsx'
+import { Button } from '../parts/button.tsx'
 import { prompts } from '../session-data/prompts.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { jumpTo, requestedFiles } from '../session-data/shown-changes.ts'
-import { commentsPrompt } from './comments.logic.ts'
-import { commentsOf } from './comments.ts'
+import { ChangesBar } from './changes-bar.tsx'
 import { emptyText } from './compared-text.logic.ts'
 import { FileChanges } from './file-changes.tsx'
 import { FileList } from './file-list.tsx'
+import { remarksPrompt } from './remarks.logic.ts'
+import { remarksOf } from './remarks.ts'
+import { handleReviewKey, showPath } from './review-keys.ts'
 import { ScopeChoice } from './scope-choice.tsx'
 import { useChanges } from './use-changes.ts'
+import { isViewed, nextUnviewed } from './viewed.logic.ts'
+import { markViewed, useViewedMarks, viewedMarks } from './viewed.ts'
 
 /** The changes in the session's folder, to review beside the conversation. */
 export default function ChangesPanel() {
   const { changes, comparison, error, stamps, refresh } = useChanges()
   const split = useStore(preferences, (state) => state.splitChanges)
   const listed = useStore(preferences, (state) => state.listFiles)
+  const marks = useViewedMarks()
+  const place = useRef<HTMLDivElement>(null)
+  const files = changes?.files ?? none
+  const viewed = useMemo(() => files.filter((file) => isViewed(marks, file)).length, [files, marks])
+  const onViewed = useMarkAndMoveOn(place, files)
+  useFocusOnOpen(place, changes !== undefined)
   return (
-    <div className="flex min-h-full flex-col">
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only handles keys of the elements inside
+    <div
+      ref={place}
+      onKeyDown={(event) => handleReviewKey(event, { onViewed })}
+      className="flex min-h-full flex-col"
+    >
       <ScopeChoice changes={changes} />
       {error !== undefined && (
         <div className="px-4 py-3 text-sm text-soft" role="status">
@@ -34,17 +49,16 @@ export default function ChangesPanel() {
       )}
       {changes ? (
         <>
-          <Bar changes={changes} split={split} listed={listed} onRefresh={refresh} />
-          <RequestedFiles files={changes.files} />
-          {listed && changes.files.length > 1 && <FileList files={changes.files} />}
+          <ChangesBar changes={changes} viewed={viewed} split={split} listed={listed} onRefresh={refresh} />
+          <RequestedFiles files={files} />
+          {listed && files.length > 1 && <FileList files={files} marks={marks} />}
           <div className="flex-1">
-            {changes.files.length === 0 && (
-              <p className="px-4 py-3 text-sm text-soft">{emptyText(changes)}</p>
-            )}
-            {changes.files.map((file) => (
+            {files.length === 0 && <p className="px-4 py-3 text-sm text-soft">{emptyText(changes)}</p>}
+            {files.map((file) => (
               <FileChanges
                 key={file.path}
                 file={file}
+                viewed={isViewed(marks, file)}
                 comparison={comparison}
                 split={split}
                 stamp={stamps.get(file.path) ?? 0}
@@ -58,77 +72,59 @@ export default function ChangesPanel() {
       ) : (
         error === undefined && <p className="px-4 py-3 text-sm text-faint">Loading…</p>
       )}
-      <UnsentComments />
+      <UnsentRemarks />
     </div>
   )
 }
 
-type BarProps = { changes: Changes; split: boolean; listed: boolean; onRefresh: () => void }
+const none: readonly FileChange[] = []
 
-/** The bar sticks to the top of the panel, so that the file list is one click away at any scroll position. */
-function Bar({ changes, split, listed, onRefresh }: BarProps) {
-  const { files, branch } = changes
-  const added = files.reduce((sum, file) => sum + (file.added ?? 0), 0)
-  const removed = files.reduce((sum, file) => sum + (file.removed ?? 0), 0)
-  return (
-    <div className="sticky top-0 z-20 flex h-9 items-center gap-1 border-b border-line bg-side pr-2 pl-4 text-xs text-soft pointer-coarse:h-12">
-      <span className="min-w-0 flex-1 truncate">
-        {plural(files.length, 'file')}
-        {branch !== undefined && ` on ${visible(branch)}`}
-      </span>
-      <span className="px-1">
-        <DiffCount added={added} removed={removed} />
-      </span>
-      {files.length > 1 && (
-        <IconButton
-          label="File list"
-          aria-pressed={listed}
-          onClick={({ currentTarget }) => {
-            const panel = currentTarget.closest('aside')?.querySelector('.overflow-y-auto')
-            // If the panel is scrolled down, the open list is out of sight: scroll to it instead of closing it.
-            if (listed && panel && panel.scrollTop > 0) panel.scrollTo({ top: 0 })
-            else setPreferences({ listFiles: !listed })
-          }}
-        >
-          <FolderTree size={15} />
-        </IconButton>
-      )}
-      <IconButton
-        label={split ? 'One column' : 'Two columns'}
-        aria-pressed={split}
-        onClick={() => setPreferences({ splitChanges: !split })}
-        className="max-md:hidden"
-      >
-        {split ? <Rows2 size={15} /> : <Columns2 size={15} />}
-      </IconButton>
-      <IconButton label="Refresh" onClick={onRefresh}>
-        <RefreshCw size={14} />
-      </IconButton>
-    </div>
-  )
-}
-
-function UnsentComments() {
+/** Returns a function that toggles the mark of a file, and after marking it leads to the next file without a mark. */
+function useMarkAndMoveOn(
+  place: RefObject<HTMLElement | null>,
+  files: readonly FileChange[],
+): (path: string) => void {
   const sessionId = useSessionId()
-  const store = commentsOf(sessionId)
-  const { comments } = useStore(store)
-  if (!useMay('prompt') || comments.length === 0) return null
+  return (path) => {
+    const file = files.find((one) => one.path === path)
+    if (!file || !place.current) return
+    const wasViewed = isViewed(viewedMarks(sessionId), file)
+    markViewed(sessionId, file, !wasViewed)
+    if (wasViewed) return
+    const next = nextUnviewed(viewedMarks(sessionId), files, path)
+    if (next) showPath(place.current, next.path)
+    else announce('All files are viewed')
+  }
+}
+
+/** Moves the focus to the first file if the person opened the panel by a key. */
+function useFocusOnOpen(place: RefObject<HTMLElement | null>, isShown: boolean): void {
+  useEffect(() => {
+    if (isShown && hasFocusClaim('changes')) place.current?.querySelector<HTMLElement>('h3 button')?.focus()
+  }, [place, isShown])
+}
+
+function UnsentRemarks() {
+  const sessionId = useSessionId()
+  const store = remarksOf(sessionId)
+  const { comments: remarks } = useStore(store)
+  if (!useMay('prompt') || remarks.length === 0) return null
   const send = () => {
     prompts.submit({
       sessionId,
       delivery: 'queue',
-      parts: [{ type: 'text', text: commentsPrompt(comments) }],
+      parts: [{ type: 'text', text: remarksPrompt(remarks) }],
     })
     store.set({ comments: [] })
   }
   return (
     <div className="sticky bottom-0 z-10 flex items-center gap-2 border-t border-line bg-card px-4 py-2 text-sm">
-      <span className="flex-1">{plural(comments.length, 'comment')}</span>
+      <span className="flex-1">{plural(remarks.length, 'remark')}</span>
       <Button look="quiet" onClick={() => store.set({ comments: [] })}>
         Discard
       </Button>
       <Button look="primary" onClick={send}>
-        Send {plural(comments.length, 'comment')}
+        Send {plural(remarks.length, 'remark')}
       </Button>
     </div>
   )

@@ -12,6 +12,7 @@ import { useSessionId } from '../session-data/session-context.tsx'
 import { type Comparison, jump, queryOf } from '../session-data/shown-changes.ts'
 import { statusLetters } from './file-list.tsx'
 import { PatchView } from './patch-view.tsx'
+import { markViewed } from './viewed.ts'
 
 const maxLinesOpen = 500
 
@@ -28,11 +29,18 @@ function estimatedHeight({ binary, added = 8, removed = 0 }: FileChange): number
   return binary ? 0 : Math.min(400, (added + removed) * 19 + 20)
 }
 
-type Props = { file: FileChange; comparison: Comparison; split: boolean; stamp: number }
+type PatchProps = { file: FileChange; comparison: Comparison; split: boolean; stamp: number }
+type Props = PatchProps & { viewed: boolean }
 
-export const FileChanges = memo(function FileChanges({ file, comparison, split, stamp }: Props) {
+export const FileChanges = memo(function FileChanges({ file, viewed, comparison, split, stamp }: Props) {
   const [chosen, setChosen] = useState<boolean>()
-  const open = chosen ?? opensAtFirst(file)
+  const open = chosen ?? (!viewed && opensAtFirst(file))
+  // A file collapses when it is viewed, and expands again when its content changes.
+  const [wasViewed, setWasViewed] = useState(viewed)
+  if (wasViewed !== viewed) {
+    setWasViewed(viewed)
+    setChosen(undefined)
+  }
   const place = useRef<HTMLElement>(null)
   const [before] = useState(() => jump.get().count)
   const asked = useStore(jump, ({ path, count }) => (path === file.path ? count : 0))
@@ -46,17 +54,18 @@ export const FileChanges = memo(function FileChanges({ file, comparison, split, 
     <section
       ref={place}
       aria-label={file.path}
+      data-path={file.path}
       className="scroll-mt-9 border-b border-line [content-visibility:auto] pointer-coarse:scroll-mt-12"
       // The estimated height until the file is rendered for the first time; then the browser remembers the real
       // height.
       style={{ containIntrinsicBlockSize: `auto ${headHeight + (open ? estimatedHeight(file) : 0)}px` }}
     >
-      <h3 className="sticky top-9 z-10 bg-side pointer-coarse:top-12">
+      <h3 className="sticky top-9 z-10 flex bg-side pointer-coarse:top-12">
         <button
           type="button"
           aria-expanded={open}
           onClick={() => setChosen(!open)}
-          className="flex min-h-8 w-full items-center gap-2 px-3 text-left text-xs hover:bg-hover pointer-coarse:min-h-11"
+          className="flex min-h-8 min-w-0 flex-1 items-center gap-2 pl-3 text-left text-xs hover:bg-hover pointer-coarse:min-h-11"
         >
           <ChevronRight size={13} aria-hidden className={`shrink-0 text-faint ${open ? 'rotate-90' : ''}`} />
           <span className="w-3 shrink-0 text-center font-mono text-faint" title={file.status}>
@@ -70,14 +79,32 @@ export const FileChanges = memo(function FileChanges({ file, comparison, split, 
           {file.binary && <span className="shrink-0 text-faint">binary</span>}
           <DiffCount added={file.added ?? 0} removed={file.removed ?? 0} />
         </button>
+        <ViewedMark file={file} viewed={viewed} />
       </h3>
       {open && !file.binary && <Patch file={file} comparison={comparison} split={split} stamp={stamp} />}
     </section>
   )
 })
 
+function ViewedMark({ file, viewed }: { file: FileChange; viewed: boolean }) {
+  const sessionId = useSessionId()
+  if (file.blob === undefined) return <span className="w-3" />
+  return (
+    <label className="flex shrink-0 items-center gap-1.5 px-3 text-xs font-normal text-soft hover:text-ink pointer-coarse:min-w-11">
+      <input
+        type="checkbox"
+        aria-label={`Viewed ${file.path}`}
+        checked={viewed}
+        onChange={(event) => markViewed(sessionId, file, event.target.checked)}
+        className="accent-mark-fill"
+      />
+      <span className="max-md:hidden">Viewed</span>
+    </label>
+  )
+}
+
 /** The patch of a file. It is fetched when it comes near the viewport, and again after each new list of changes. */
-function Patch({ file, comparison, split, stamp }: Props) {
+function Patch({ file, comparison, split, stamp }: PatchProps) {
   const id = useSessionId()
   const place = useRef<HTMLDivElement>(null)
   const [near, setNear] = useState(false)

@@ -1,8 +1,10 @@
 import type { FileChange } from '@parley/protocol'
+import { Check } from 'lucide-react'
 import { memo } from 'react'
 import { visible } from '../base/format.logic.ts'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { jumpTo } from '../session-data/shown-changes.ts'
+import { isViewed, type ViewedMarks } from './viewed.logic.ts'
 
 export const statusLetters = {
   added: 'A',
@@ -13,8 +15,10 @@ export const statusLetters = {
   conflicted: '!',
 }
 
+type Props = { files: readonly FileChange[]; marks: ViewedMarks }
+
 /** The changed files. A click jumps to the file; a long list has its own scroll area. */
-export const FileList = memo(function FileList({ files }: { files: readonly FileChange[] }) {
+export const FileList = memo(function FileList({ files, marks }: Props) {
   return (
     <nav aria-label="Files" className="max-h-[min(13.2rem,35vh)] overflow-y-auto border-b border-line py-1">
       <ul>
@@ -34,6 +38,9 @@ export const FileList = memo(function FileList({ files }: { files: readonly File
               </span>
               <Path path={file.path} />
               {file.generated && <span className="shrink-0 text-faint">generated</span>}
+              {isViewed(marks, file) && (
+                <Check size={13} role="img" aria-label="viewed" className="shrink-0 text-good" />
+              )}
               <DiffCount added={file.added ?? 0} removed={file.removed ?? 0} />
             </button>
           </li>

@@ -1,4 +1,4 @@
-import type { Changes } from '@parley/protocol'
+import type { Changes, FileChange } from '@parley/protocol'
 import { startTransition, useEffect, useRef, useState } from 'react'
 import { client, useConnection } from '../base/client.ts'
 import { usePageVisible, useWindowEvent } from '../base/effects.ts'
@@ -81,7 +81,8 @@ async function fetchChanges(
       set(({ changes: before, comparison: last, stamps }) => {
         const update = { before: before?.files ?? [], after: changes.files, paths }
         const shown = sameComparison(last, comparison) ? last : comparison
-        return { changes, comparison: shown, stamps: stampsAfter(stamps, update) }
+        const files = keepEqual(update.before, changes.files)
+        return { changes: { ...changes, files }, comparison: shown, stamps: stampsAfter(stamps, update) }
       }),
     )
   } catch (thrown) {
@@ -94,6 +95,15 @@ async function fetchChanges(
         : { comparison, stamps: new Map(), error }
     })
   }
+}
+
+/** The new list, with the earlier objects of files that look the same, so that only other files are rendered again. */
+function keepEqual(before: readonly FileChange[], after: FileChange[]): FileChange[] {
+  const known = new Map(before.map((file) => [file.path, file]))
+  return after.map((file) => {
+    const earlier = known.get(file.path)
+    return earlier && JSON.stringify(earlier) === JSON.stringify(file) ? earlier : file
+  })
 }
 
 const sameComparison = (one: Comparison, other: Comparison) =>

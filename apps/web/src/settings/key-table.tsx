@@ -53,6 +53,19 @@ const groups: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ],
   ],
   [
+    'In the changes',
+    [
+      'review',
+      [['J'], 'Next file, or N'],
+      [['K'], 'Previous file, or P'],
+      [[']'], 'Next change'],
+      [['['], 'Previous change'],
+      [['↑', '↓'], 'Move through lines; with Shift, choose lines'],
+      [['C'], 'Write a remark'],
+      [['V'], 'Mark as viewed, and go to the next file'],
+    ],
+  ],
+  [
     'In a terminal',
     [
       [['F6'], 'Back to the prompt'],
@@ -64,7 +77,7 @@ const groups: readonly (readonly [title: string, rows: readonly Row[]])[] = [
 ]
 
 export const keysPurpose =
-  'Single keys work when the focus is not in a text field, a menu, a terminal or a side panel.'
+  'Single keys work when the focus is not in a text field, a menu, a terminal or a side panel. The changes have keys of their own.'
 
 function Keys({ keys }: { keys: readonly string[] }) {
   return keys.map((key) => (

@@ -3,56 +3,57 @@ import { useStore } from '../base/store.ts'
 import { Button } from '../parts/button.tsx'
 import type { DiffLine } from '../parts/diff/lines.logic.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
-import { type Comment, placeOf, samePlace, withComment } from './comments.logic.ts'
-import { commentsOf } from './comments.ts'
+import { linesText, placeOf, type Remark, remarkOn, samePlace, withRemark } from './remarks.logic.ts'
+import { remarksOf } from './remarks.ts'
 
 /**
- * The comment that is being written. It is identified by its file, side and line number, because the line objects
+ * The remark that is being written. It is identified by its file, side and line number, because the line objects
  * change whenever the file changes.
  */
-type Editing = Comment
+type Editing = Remark
 
-export type CommentEditor = {
-  readonly comments: readonly Comment[]
+export type RemarkEditor = {
+  readonly remarks: readonly Remark[]
   readonly editing: Editing | undefined
-  onEdit(line: DiffLine): void
+  /** Opens the form for a remark on lines of a hunk that follow each other. */
+  onEdit(lines: readonly DiffLine[]): void
   onWrite(text: string): void
   onSave(text: string): void
   onCancel(): void
 }
 
-export function useCommentEditor(path: string): CommentEditor {
-  const store = commentsOf(useSessionId())
-  const comments = useStore(store).comments.filter((comment) => comment.path === path)
+export function useRemarkEditor(path: string): RemarkEditor {
+  const store = remarksOf(useSessionId())
+  const remarks = useStore(store).comments.filter((remark) => remark.path === path)
   const [editing, setEditing] = useState<Editing>()
   return {
-    comments,
+    remarks,
     editing,
-    onEdit(line) {
-      const place = placeOf(line, path)
-      const text = comments.find((one) => samePlace(one, place))?.text ?? ''
-      setEditing({ ...place, quote: line.text, text })
+    onEdit(lines) {
+      const empty = remarkOn(lines, path)
+      const written = remarks.find((one) => samePlace(one, empty))
+      setEditing(lines.length === 1 && written ? written : { ...empty, text: written?.text ?? '' })
     },
     onWrite: (text) => setEditing((before) => before && { ...before, text }),
     onSave(text) {
       if (!editing) return
-      store.set(({ comments }) => ({ comments: withComment(comments, { ...editing, text }) }))
+      store.set(({ comments }) => ({ comments: withRemark(comments, { ...editing, text }) }))
       setEditing(undefined)
     },
     onCancel: () => setEditing(undefined),
   }
 }
 
-/** The comment on a line, or the form to write one. A plain function: most lines have neither and need no component. */
-export function commentRow(
+/** The remark on a line, or the form to write one. A plain function: most lines have neither and need no component. */
+export function remarkRow(
   line: DiffLine,
-  { path, split, ...editor }: CommentEditor & { readonly path: string; readonly split: boolean },
+  { path, split, ...editor }: RemarkEditor & { readonly path: string; readonly split: boolean },
 ) {
-  const { comments, editing } = editor
-  if (!editing && comments.length === 0) return null
+  const { remarks, editing } = editor
+  if (!editing && remarks.length === 0) return null
   const place = placeOf(line, path)
   const open = editing && samePlace(editing, place) ? editing : undefined
-  const written = comments.find((one) => samePlace(one, place))
+  const written = remarks.find((one) => samePlace(one, place))
   if (!open && !written) return null
   return (
     <tr>
@@ -61,13 +62,16 @@ export function commentRow(
             the file is scrolled horizontally. */}
         <div className="sticky left-3 w-[calc(100cqw-1.5rem)]">
           {open ? (
-            <CommentForm {...editor} editing={open} />
+            <RemarkForm {...editor} editing={open} />
           ) : (
             <button
               type="button"
-              onClick={() => editor.onEdit(line)}
+              onClick={() => editor.onEdit([line])}
               className="block w-full rounded-md border border-mark/40 bg-mark-wash px-2.5 py-1.5 text-left text-sm [overflow-wrap:anywhere] whitespace-pre-wrap"
             >
+              {written?.firstLine !== undefined && (
+                <span className="block text-xs text-soft first-letter:uppercase">{linesText(written)}</span>
+              )}
               {written?.text}
             </button>
           )}
@@ -77,11 +81,11 @@ export function commentRow(
   )
 }
 
-type Props = Omit<CommentEditor, 'editing'> & { readonly editing: Editing }
+type Props = Omit<RemarkEditor, 'editing'> & { readonly editing: Editing }
 
-export function CommentForm({ editing, comments, onWrite, onSave, onCancel }: Props) {
-  const { text } = editing
-  const isWritten = comments.some((one) => samePlace(one, editing))
+export function RemarkForm({ editing, remarks, onWrite, onSave, onCancel }: Props) {
+  const { text, firstLine } = editing
+  const isWritten = remarks.some((one) => samePlace(one, editing))
   return (
     <form
       className="flex flex-col gap-1.5"
@@ -90,13 +94,18 @@ export function CommentForm({ editing, comments, onWrite, onSave, onCancel }: Pr
         onSave(text)
       }}
     >
+      {firstLine !== undefined && (
+        <span className="text-xs text-soft first-letter:uppercase">{linesText(editing)}</span>
+      )}
       <textarea
-        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write a comment
+        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write a remark
         autoFocus
-        aria-label="Comment"
+        aria-label="Remark"
         value={text}
         onChange={(event) => onWrite(event.target.value)}
         onKeyDown={(event) => {
+          // The keys of the panel are letters here.
+          event.stopPropagation()
           if (event.key === 'Escape') onCancel()
           if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) onSave(text)
         }}
@@ -104,7 +113,7 @@ export function CommentForm({ editing, comments, onWrite, onSave, onCancel }: Pr
       />
       <span className="flex gap-1.5">
         <Button type="submit" look="primary">
-          {isWritten ? 'Save comment' : 'Add comment'}
+          {isWritten ? 'Save remark' : 'Add remark'}
         </Button>
         <Button look="quiet" onClick={onCancel}>
           Cancel

@@ -1,0 +1,107 @@
+import type { KeyboardEvent } from 'react'
+import { isEditable } from '../base/focus.ts'
+import { preferences } from '../base/preferences.ts'
+
+/** The parts of the panel that keys lead to. A file is a section with `data-path`, a hunk a row with `data-hunk`. */
+const filesIn = (panel: Element) => [...panel.querySelectorAll<HTMLElement>('section[data-path]')]
+const hunksIn = (file: Element | undefined) => [
+  ...(file?.querySelectorAll<HTMLElement>('tr[data-hunk]') ?? []),
+]
+const headingOf = (file: Element | undefined) => file?.querySelector<HTMLElement>('h3 button')
+
+/** The path of the file that contains the focus, or that had it last. */
+export function currentPath(panel: Element): string | undefined {
+  return fileWithFocus(panel)?.dataset.path
+}
+
+function fileWithFocus(panel: Element): HTMLElement | undefined {
+  const found = document.activeElement?.closest<HTMLElement>('section[data-path]')
+  if (found && panel.contains(found)) return found
+  const last = panel.getAttribute('data-last')
+  return filesIn(panel).find(({ dataset }) => dataset.path === last)
+}
+
+export function showFile(panel: Element, file: HTMLElement | undefined): void {
+  if (!file) return
+  panel.setAttribute('data-last', file.dataset.path ?? '')
+  file.scrollIntoView({ block: 'start' })
+  headingOf(file)?.focus({ preventScroll: true })
+}
+
+export function showPath(panel: Element, path: string): void {
+  showFile(
+    panel,
+    filesIn(panel).find(({ dataset }) => dataset.path === path),
+  )
+}
+
+function moveFile(panel: Element, by: number): void {
+  const files = filesIn(panel)
+  const now = fileWithFocus(panel)
+  const at = now ? files.indexOf(now) + by : 0
+  showFile(panel, files[Math.max(0, Math.min(files.length - 1, at))])
+}
+
+function moveHunk(panel: Element, by: 1 | -1): void {
+  const files = filesIn(panel)
+  const file = fileWithFocus(panel) ?? files[0]
+  if (!file) return
+  const focused = file.contains(document.activeElement) ? document.activeElement : null
+  const hunks = hunksIn(file)
+  const isPast = (hunk: Element) => {
+    if (!focused) return by > 0
+    const order = focused.compareDocumentPosition(hunk)
+    return (order & (by > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING)) !== 0
+  }
+  const next = by > 0 ? hunks.find(isPast) : hunks.findLast(isPast)
+  if (next) return showRow(panel, next)
+  const neighbour = files[files.indexOf(file) + by]
+  const row = by > 0 ? hunksIn(neighbour)[0] : hunksIn(neighbour).at(-1)
+  if (row) showRow(panel, row)
+  // The hunks of a collapsed file, and of one that was never near the visible part, are not there.
+  else showFile(panel, neighbour)
+}
+
+function showRow(panel: Element, row: HTMLElement): void {
+  panel.setAttribute('data-last', row.closest<HTMLElement>('section[data-path]')?.dataset.path ?? '')
+  row.focus({ preventScroll: true })
+  row.scrollIntoView({ block: 'nearest' })
+}
+
+/** Opens the form of a remark on the line with the focus or the chosen lines, else on the first change of the file. */
+function remark(panel: Element): void {
+  const file = fileWithFocus(panel)
+  const focused = document.activeElement?.closest<HTMLElement>('tr[data-at]')
+  const row = focused && file?.contains(focused) ? focused : hunksIn(file)[0]
+  row?.focus({ preventScroll: true })
+  row?.querySelector<HTMLElement>(`td[data-at="${row.dataset.at}"] button`)?.click()
+}
+
+type Actions = {
+  /** Marks the current file as viewed, or removes the mark. */
+  readonly onViewed: (path: string) => void
+}
+
+/** Handles the keys of the panel, which work outside its fields. */
+export function handleReviewKey(event: KeyboardEvent<HTMLElement>, { onViewed }: Actions): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
+  if (!preferences.get().singleKeys) return
+  const panel = event.currentTarget
+  const keys: Record<string, () => void> = {
+    j: () => moveFile(panel, 1),
+    n: () => moveFile(panel, 1),
+    k: () => moveFile(panel, -1),
+    p: () => moveFile(panel, -1),
+    ']': () => moveHunk(panel, 1),
+    '[': () => moveHunk(panel, -1),
+    c: () => remark(panel),
+    v: () => {
+      const path = currentPath(panel)
+      if (path !== undefined) onViewed(path)
+    },
+  }
+  const action = keys[event.key]
+  if (!action) return
+  event.preventDefault()
+  action()
+}

@@ -1,0 +1,173 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { commit, seriousFindings } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
+import { boxOf, eventually, openSession, panel, shows } from './console-page.ts'
+
+/** Tests the review of changes: viewed files, changed words, remarks, and all of it by keyboard. */
+const { server, openTab } = consoleFixture()
+
+/** Creates a repository with a new name, because a retried test needs another repository. */
+const repository = (name: string) => server.repository(`${name}-${++made}`)
+let made = 0
+
+const text = (lines: readonly string[]) => `${lines.join('\n')}\n`
+const values = (change: (at: number) => string = String, length = 9) =>
+  text(Array.from({ length }, (_, at) => `export const value${at + 1} = ${change(at + 1)}`))
+
+/** A session in a repository whose files have one change each, with the focus on the page. */
+async function review(page: Page, folder: string) {
+  const { id } = await server.call<{ id: string }>('/api/sessions', { agent: 'demo', cwd: folder })
+  await openSession(page, server, id)
+  await page.getByRole('button', { name: /^Changes/ }).waitFor()
+  return { id, changes: panel(page, 'Changes') }
+}
+
+const focused = (page: Page) =>
+  page.evaluate(() => document.activeElement?.closest('section[data-path]')?.getAttribute('data-path'))
+
+describe('a review', () => {
+  it('marks changed words, collapses viewed files, and shows a file again when its content changes', async () => {
+    const folder = repository('viewed')
+    for (const name of ['a', 'b']) writeFileSync(join(folder, `${name}.ts`), values())
+    commit(folder, 'values')
+    for (const name of ['a', 'b'])
+      writeFileSync(
+        join(folder, `${name}.ts`),
+        values((at) => (at === 5 ? 'five' : `${at}`)),
+      )
+    const { page, consoleErrors } = await openTab({ load: false, colorScheme: 'dark' })
+    const { id, changes } = await review(page, folder)
+    await page.getByRole('button', { name: /^Changes/ }).click()
+    const first = changes.getByRole('region', { name: 'a.ts' })
+    await first.locator('tr.added .word', { hasText: /^five$/ }).waitFor()
+    await first.locator('tr.removed .word', { hasText: /^5$/ }).waitFor()
+    await first.locator('tr.added .tok-keyword').first().waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+
+    await changes.getByRole('checkbox', { name: 'Viewed a.ts' }).check()
+    await changes.getByText('1 of 2 viewed').waitFor()
+    await first.getByRole('row').first().waitFor({ state: 'detached' })
+    await page.getByRole('navigation', { name: 'Files' }).getByRole('img', { name: 'viewed' }).waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    // The server keeps the marks, for every browser of the person.
+    const marks = () => server.call<{ files: { path: string }[] }>(`/api/sessions/${id}/viewed`)
+    await eventually(async () => (await marks()).files.map(({ path }) => path)).toEqual(['a.ts'])
+    await page.reload()
+    await changes.getByText('1 of 2 viewed').waitFor()
+    expect(await first.getByRole('row').count()).toBe(0)
+
+    writeFileSync(
+      join(folder, 'a.ts'),
+      values((at) => (at === 5 ? 'six' : `${at}`)),
+    )
+    await first.locator('tr.added .word', { hasText: /^six$/ }).waitFor()
+    expect(await changes.getByRole('checkbox', { name: 'Viewed a.ts' }).isChecked()).toBe(false)
+    expect(await changes.getByText('viewed', { exact: false }).getByText(/of 2/).count()).toBe(0)
+    expect(consoleErrors).toEqual([])
+  })
+
+  it('has remarks on several lines, chosen with the mouse or with the keys, which are sent as one prompt', async () => {
+    const folder = repository('remarks')
+    writeFileSync(join(folder, 'a.ts'), values())
+    const { page, consoleErrors } = await openTab({ load: false })
+    const { changes } = await review(page, folder)
+    await page.getByRole('button', { name: /^Changes/ }).click()
+    const row = (at: number) => changes.getByRole('row', { name: new RegExp(`value${at} `) })
+    const number = async (at: number) => {
+      const { left, top, height } = await boxOf(row(at).locator('td').first())
+      return [left + 8, top + height / 2] as const
+    }
+    const form = changes.getByRole('textbox', { name: 'Remark' })
+    const write = async (words: string) => {
+      await form.fill(words)
+      await form.press('Control+Enter')
+      await form.waitFor({ state: 'detached' })
+    }
+    await row(9).waitFor()
+    await page.mouse.move(...(await number(2)))
+    await page.mouse.down()
+    await page.mouse.move(...(await number(3)))
+    await page.mouse.move(...(await number(4)), { steps: 3 })
+    await page.mouse.up()
+    await changes.getByText('Lines 2 to 4').waitFor()
+    await write('with the mouse')
+
+    await page.mouse.click(...(await number(5)))
+    await form.press('Escape')
+    await page.keyboard.down('Shift')
+    await page.mouse.click(...(await number(6)))
+    await page.keyboard.up('Shift')
+    await changes.getByText('Lines 5 to 6').waitFor()
+    await write('with Shift')
+
+    await row(8).click()
+    await page.keyboard.press('Shift+ArrowDown')
+    await page.keyboard.press('c')
+    await changes.getByText('Lines 8 to 9').waitFor()
+    await write('with the keys')
+    expect(await seriousFindings(page)).toEqual([])
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('c')
+    await write('on one line')
+
+    await changes.getByRole('button', { name: 'Send 4 remarks' }).click()
+    await shows(page, /a.ts:2-4/)
+    for (const words of [/a.ts:5-6/, /a.ts:8-9/, /a.ts:8(?!-)/, /with the keys/, /on one line/])
+      await shows(page, words)
+    expect(consoleErrors).toEqual([])
+  })
+
+  it('of 400 files is done with the keyboard alone', async () => {
+    const folder = repository('many')
+    const names = Array.from({ length: 400 }, (_, at) => `src/part-${at % 20}/file-${at}.ts`)
+    for (let at = 0; at < 20; at++) mkdirSync(join(folder, `src/part-${at}`), { recursive: true })
+    for (const name of names) writeFileSync(join(folder, name), values(String, 20))
+    commit(folder, 'many')
+    for (const name of names)
+      writeFileSync(
+        join(folder, name),
+        values((at) => (at === 2 || at === 19 ? `${at}0` : `${at}`), 20),
+      )
+    const { page, consoleErrors } = await openTab({ load: false })
+    const { id, changes } = await review(page, folder)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('c')
+    const sorted = names.toSorted()
+    await eventually(() => focused(page)).toBe(sorted[0])
+
+    // Files and their changes are visited in order, and back.
+    const first = changes.getByRole('region', { name: sorted[0]! })
+    await first.getByRole('row', { name: /value2 = 20/ }).waitFor()
+    await page.keyboard.press(']')
+    const line = () => page.evaluate(() => document.activeElement?.textContent)
+    await eventually(line).toContain('value2 = 2')
+    await page.keyboard.press(']')
+    await eventually(line).toContain('value19 = 19')
+    await page.keyboard.press(']')
+    await eventually(() => focused(page)).toBe(sorted[1])
+    await page.keyboard.press('[')
+    await eventually(line).toContain('value19 = 19')
+    await page.keyboard.press('c')
+    await changes.getByRole('textbox', { name: 'Remark' }).fill('Why ten times?')
+    await page.keyboard.press('Control+Enter')
+    await changes.getByText('1 remark', { exact: true }).waitFor()
+    await page.keyboard.press('j')
+    await eventually(() => focused(page)).toBe(sorted[1])
+    await page.keyboard.press('k')
+    await eventually(() => focused(page)).toBe(sorted[0])
+
+    // Each file is viewed, and the focus moves on to the next one.
+    for (let at = 0; at < 400; at++) await page.keyboard.press('v')
+    await changes.getByText('400 of 400 viewed').waitFor()
+    const marks = () => server.call<{ files: unknown[] }>(`/api/sessions/${id}/viewed`)
+    await eventually(async () => (await marks()).files.length).toBe(400)
+    await page.keyboard.press('v')
+    await changes.getByText('399 of 400 viewed').waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').getByText('Mark as viewed, and go to the next file').waitFor()
+    expect(consoleErrors).toEqual([])
+  })
+})

@@ -108,6 +108,12 @@ it('a limit to a folder applies only at the place of the folder', async () => {
   const there = await newToken(owner, { limits })
   expect((await ask(third, `/api/sessions/${id}`, { token: here.token })).status).toBe(200)
   expect((await ask(third, `/api/sessions/${id}`, { token: there.token })).status).toBe(404)
+  for (const node of nodes) {
+    const listed = async ({ token }: { token: string }) =>
+      (await json(node, '/api/sessions?limit=500', { token })) as { sessions: { id: string }[] }
+    expect((await listed(here)).sessions.map((one) => one.id)).toContain(id)
+    expect(await listed(there)).toEqual({ sessions: [] })
+  }
 })
 
 /** A person with a browser, and a token of the person. */

@@ -105,9 +105,10 @@ export const workspaceRoutes = {
     path: '/api/sessions/:id/changes/patch',
     summary: 'Get the patch of one changed file, in the format of git',
     scope: 'read',
+    scopesOfQuery: { all: { true: ['terminal'] } },
     limits: 'session',
     params: bySession,
-    query: z.object({ path: z.string().min(1), ...comparison }),
+    query: z.object({ path: z.string().min(1), ...comparison, ...all }),
     reply: z.object({ patch: z.string(), cut: z.boolean() }),
   },
   listViewed: {

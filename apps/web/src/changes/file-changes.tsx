@@ -5,6 +5,7 @@ import { client } from '../base/client.ts'
 import { abortable } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { type DiffLines, diffLines } from '../parts/diff/lines.logic.ts'
@@ -106,6 +107,7 @@ function ViewedMark({ file, viewed }: { file: FileChange; viewed: boolean }) {
 /** The patch of a file. It is fetched when it comes near the viewport, and again after each new list of changes. */
 function Patch({ file, comparison, split, stamp }: PatchProps) {
   const id = useSessionId()
+  const readsAll = useMay('terminal')
   const place = useRef<HTMLDivElement>(null)
   const [near, setNear] = useState(false)
   const [patch, setPatch] = useState<{ text: string; lines: DiffLines; cut: boolean } | { error: string }>()
@@ -121,7 +123,11 @@ function Patch({ file, comparison, split, stamp }: PatchProps) {
     if (!near) return
     return abortable((signal) =>
       client
-        .call('getPatch', { params: { id }, query: { path: file.path, ...queryOf(comparison) }, signal })
+        .call('getPatch', {
+          params: { id },
+          query: { path: file.path, ...queryOf(comparison), ...(readsAll && { all: 'true' }) },
+          signal,
+        })
         .then(({ patch: text, cut }) => {
           const lines = diffLines({ path: file.path, patch: text })
           // Several patches may arrive at once during scrolling: render them when there is time.
@@ -133,7 +139,7 @@ function Patch({ file, comparison, split, stamp }: PatchProps) {
         })
         .catch((thrown: Error) => signal.aborted || setPatch({ error: errorText(thrown) })),
     )
-  }, [near, id, file.path, comparison, stamp])
+  }, [near, id, file.path, comparison, stamp, readsAll])
   if (!patch) {
     return <div ref={place} style={{ height: estimatedHeight(file) }} />
   }

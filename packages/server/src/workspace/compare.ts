@@ -3,6 +3,7 @@ import { baseOf } from './base-branch.ts'
 import { changesOf, patchOf, treeChanges, treePatch } from './changes.ts'
 import type { Look, SeenFolder } from './git.ts'
 import type { ShadowedFolders } from './shadowed-folders.ts'
+import { unlisted } from './unlisted.ts'
 
 /** What a folder is compared with: HEAD, the hash of a commit, or what follows. Snapshots are named by their trees. */
 export type Comparison =
@@ -13,7 +14,13 @@ export type Comparison =
   /** Where the checked-out commits left the base branch; by default the one that the repository names. */
   | { readonly with: 'base'; readonly branch?: string }
   /** From a snapshot to another one, or to the folder as it is now. */
-  | { readonly with: 'snapshot'; readonly from: string; readonly to?: string }
+  | {
+      readonly with: 'snapshot'
+      readonly from: string
+      readonly to?: string
+      /** Also patches of files that git does not list. */
+      readonly all?: boolean
+    }
 
 export type Compared = Changes & {
   /** The base branch. */
@@ -57,7 +64,11 @@ export async function comparePath(
     return patchOf(look, folder, path, 'HEAD', compared.with)
   if (compared.with === 'base')
     return patchOf(look, folder, path, (await baseOf(look, compared.branch)).commit)
-  return expectFolders(folders).stored(folder, (at) => treePatch(at, path, compared))
+  return expectFolders(folders).stored(folder, (at) => {
+    // A snapshot of a folder without a repository has all its files, such as .env.
+    if (!compared.all && !at.shadow.repository) throw unlisted('It is not in a git repository')
+    return treePatch(at, path, compared)
+  })
 }
 
 function expectFolders(folders: ShadowedFolders | undefined): ShadowedFolders {

@@ -1,13 +1,13 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, relative } from 'node:path'
-import { type FileContent, ParleyError, type Tree } from '@parley/protocol'
+import type { FileContent, Tree } from '@parley/protocol'
 import { readContent } from './file-content.ts'
 import type { GitIn } from './git.ts'
 import { isInside, openFile } from './inside.ts'
 import type { ShadowedFolders } from './shadowed-folders.ts'
 import { type ReadStored, readVersion } from './stored-file.ts'
 import { readTree } from './tree.ts'
-import { isGitPath, listingOf } from './unlisted.ts'
+import { isGitPath, listingOf, unlisted } from './unlisted.ts'
 
 /** The folders of a session: the one that it works in first. */
 export type SessionFolders = readonly [string, ...string[]]
@@ -96,12 +96,4 @@ function rootOf(folders: SessionFolders, path: string): string {
 
 function shownPath([cwd]: SessionFolders, path: string): string {
   return isInside(cwd, path) ? relative(cwd, path) : path
-}
-
-function unlisted(why: string): ParleyError {
-  return new ParleyError(
-    'forbidden',
-    `${why}. Such files are read with the scope terminal: ask again with all=true.`,
-    { details: { unlisted: true } },
-  )
 }

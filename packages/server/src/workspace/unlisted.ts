@@ -1,4 +1,5 @@
 import { basename, dirname } from 'node:path'
+import { ParleyError } from '@parley/protocol'
 import type { GitIn } from './git.ts'
 import { isInside } from './inside.ts'
 import { findRepository } from './repository.ts'
@@ -48,4 +49,13 @@ async function ignoredIn(gitIn: GitIn, folder: string, names: readonly string[])
   if (!isKnown) return new Set(names)
   const paths = found.stdout.split('\0').slice(0, -1)
   return new Set(paths.map((path) => path.slice(2)))
+}
+
+/** The refusal of a file that git does not list. */
+export function unlisted(why: string): ParleyError {
+  return new ParleyError(
+    'forbidden',
+    `${why}. Such files are read with the scope terminal: ask again with all=true.`,
+    { details: { unlisted: true } },
+  )
 }

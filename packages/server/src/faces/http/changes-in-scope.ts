@@ -47,14 +47,20 @@ export async function changesInScope(asked: Asked): Promise<Changes> {
   }
 }
 
-export async function patchInScope(asked: Asked, path: string): Promise<{ patch: string; cut: boolean }> {
+/** With `all`, also the patch of a file that git does not list. */
+export async function patchInScope(
+  asked: Asked,
+  { path, all }: { readonly path: string; readonly all: boolean },
+): Promise<{ patch: string; cut: boolean }> {
   const { workspace, folder, query } = asked
   const { scope, side } = query
   if (side !== undefined) return workspace.patch(folder, path, { with: side })
   if (scope === undefined) return workspace.patch(folder, path, query.base)
   const { comparison } = await comparisonOf(asked, scope)
   if (!comparison) return { patch: '', cut: false }
-  return workspace.patch(folder, path, comparison).catch((error: unknown) => {
+  const isSnapshot = typeof comparison === 'object' && comparison.with === 'snapshot'
+  const given = isSnapshot ? { ...comparison, all } : comparison
+  return workspace.patch(folder, path, given).catch((error: unknown) => {
     if (isMissing(error)) return { patch: '', cut: false }
     throw error
   })

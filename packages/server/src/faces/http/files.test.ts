@@ -56,3 +56,26 @@ it('only a caller with the scope terminal reads other files', async () => {
   const { body } = await server.ask(`${path}/file?path=.env&all=true`, {}, server.tokens.trusted)
   expect(body).toMatchObject({ type: 'text', text: 'KEY=1' })
 })
+
+it('without a repository, only a caller with the scope terminal reads what has changed', async () => {
+  const plain = join(server.folder, 'plain')
+  mkdirSync(plain)
+  writeFileSync(join(plain, '.env'), 'KEY=1\n')
+  const { id } = await server.parley.host.create({ agent: 'scripted', cwd: plain, prompt: '[]' })
+  const path = `/api/sessions/${id}`
+  const changes = () => server.ask(`${path}/changes?scope=session`, {}, server.tokens.viewer)
+  await expect
+    .poll(async () => (await changes()).body.compared)
+    .toMatchObject({ from: { tree: expect.any(String) } })
+  writeFileSync(join(plain, '.env'), 'KEY=2\n')
+  expect((await changes()).body.files).toMatchObject([{ path: '.env', status: 'modified' }])
+  const patch = `${path}/changes/patch?path=.env&scope=session`
+  for (const [query, token] of [
+    ['', server.tokens.viewer],
+    ['&all=true', server.tokens.viewer],
+    ['', server.tokens.trusted],
+  ])
+    expect(await server.ask(patch + query, {}, token)).toMatchObject(isForbidden)
+  const { body } = await server.ask(`${patch}&all=true`, {}, server.tokens.trusted)
+  expect(body.patch).toContain('+KEY=2')
+})

@@ -54,7 +54,7 @@ export function mountWorkspace(app: App, parts: AppParts): void {
     const folder = await folderOf(host, params.id)
     return (await inScope()).patchInScope(
       { host, workspace, sessionId: params.id, folder, query },
-      query.path,
+      { path: query.path, all: query.all === 'true' },
     )
   })
 }

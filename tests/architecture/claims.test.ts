@@ -69,7 +69,15 @@ const anyZod: Claim = {
   exceptions: [`${protocol}/tagged-union.ts`],
 }
 
-describe.each([clock, environment, agentNames, actsOnImport, anyZod])('$claim', (claim) => {
+const textSizes: Claim = {
+  claim: 'text of the console has a size that the theme names',
+  files: (file) => file.startsWith(`${web}/`),
+  forbidden: /\btext-(?:2xs|lg|\d?xl|\[[\d.]+(?:px|r?em)\])(?![\w-])/,
+  instead: 'use text-xs, text-sm, text-base, text-title or text-code; app/style.css says for what',
+  exceptions: [],
+}
+
+describe.each([clock, environment, agentNames, actsOnImport, anyZod, textSizes])('$claim', (claim) => {
   const files = sourceFiles().filter((file) => claim.files(file) && !file.startsWith('examples/'))
   const found = files.filter((file) => violates(claim, textOf(file)))
 
@@ -97,6 +105,8 @@ describe('a violation is found:', () => {
     [actsOnImport, "const store = createStore()\naddEventListener('storage', read)"],
     [actsOnImport, 'void load().then(show)'],
     [anyZod, "export const Frame = z.discriminatedUnion('type', [])"],
+    [textSizes, '<p className="text-[0.8125rem] leading-5">'],
+    [textSizes, '<h1 className="flex text-2xl">'],
   ])('$claim', (claim, text) => expect(violates(claim, text)).toBe(true))
 
   it.each([

@@ -150,7 +150,7 @@ function Folder({ path }: { path: string }) {
   const name = folderName(path)
   const before = path.endsWith(name) ? path.slice(0, -name.length) : ''
   return (
-    <span className="flex min-w-0 font-mono" title={path}>
+    <span className="flex min-w-0" title={path}>
       <span className="truncate max-md:hidden">{visible(before)}</span>
       <span className="max-w-full shrink-0 truncate">{visible(name)}</span>
     </span>

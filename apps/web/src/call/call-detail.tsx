@@ -53,7 +53,7 @@ function Locations({ call, diffs, folder }: { call: Call; diffs: readonly Diff[]
   const named = [...paths.values()].filter(({ path }) => !changed.has(path))
   if (named.length === 0) return null
   return (
-    <ul className="flex flex-wrap gap-x-3 font-mono text-xs [overflow-wrap:anywhere] text-soft">
+    <ul className="flex flex-wrap gap-x-3 text-xs [overflow-wrap:anywhere] text-soft">
       {named.map((location) => (
         <li key={location.path}>
           <FileLink to={location}>{visible(relativePath(location.path, folder))}</FileLink>
@@ -121,7 +121,7 @@ function ContentView({ part, folder, call }: { part: ToolContent; folder: string
     case 'resource':
       return (
         <div>
-          <p className="font-mono text-xs [overflow-wrap:anywhere] text-soft">{visible(part.uri)}</p>
+          <p className="text-xs [overflow-wrap:anywhere] text-soft">{visible(part.uri)}</p>
           {part.text !== undefined && <TerminalText output={part.text} label={part.uri} />}
         </div>
       )

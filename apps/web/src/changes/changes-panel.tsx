@@ -149,8 +149,8 @@ function RequestedFiles({ files }: { files: readonly FileChange[] }) {
   if (missing.length === 0) return null
   return (
     <p role="status" className="border-b border-line px-4 py-2 text-sm text-soft [overflow-wrap:anywhere]">
-      Not in these changes: <span className="font-mono text-xs">{missing.map(visible).join(', ')}</span>. They
-      may have been undone, committed, or ignored by git.
+      Not in these changes: <span className="text-xs">{missing.map(visible).join(', ')}</span>. They may have
+      been undone, committed, or ignored by git.
     </p>
   )
 }

@@ -69,10 +69,10 @@ export const FileChanges = memo(function FileChanges({ file, viewed, comparison,
           className="flex min-h-8 min-w-0 flex-1 items-center gap-2 pl-3 text-left text-xs hover:bg-hover pointer-coarse:min-h-11"
         >
           <ChevronRight size={13} aria-hidden className={`shrink-0 text-faint ${open ? 'rotate-90' : ''}`} />
-          <span className="w-3 shrink-0 text-center font-mono text-faint" title={file.status}>
+          <span className="w-3 shrink-0 text-center text-faint" title={file.status}>
             {statusLetters[file.status]}
           </span>
-          <span className="min-w-0 flex-1 truncate font-mono" title={file.path}>
+          <span className="min-w-0 flex-1 truncate" title={file.path}>
             {file.from !== undefined && <span className="text-faint">{visible(file.from)} → </span>}
             {visible(file.path)}
           </span>

@@ -33,7 +33,7 @@ export const FileList = memo(function FileList({ files, marks }: Props) {
               onClick={() => jumpTo(file.path)}
               className="flex min-h-6 w-full items-center gap-2 px-4 text-left text-xs hover:bg-hover pointer-coarse:min-h-11"
             >
-              <span className="w-3 shrink-0 text-center font-mono text-faint" title={file.status}>
+              <span className="w-3 shrink-0 text-center text-faint" title={file.status}>
                 {statusLetters[file.status]}
               </span>
               <Path path={file.path} />
@@ -54,7 +54,7 @@ export const FileList = memo(function FileList({ files, marks }: Props) {
 function Path({ path }: { path: string }) {
   const cut = path.lastIndexOf('/') + 1
   return (
-    <span className="flex min-w-0 flex-1 font-mono">
+    <span className="flex min-w-0 flex-1">
       <span className="truncate text-faint">{visible(path.slice(0, cut))}</span>
       <span className="max-w-full shrink-0 truncate">{visible(path.slice(cut))}</span>
     </span>

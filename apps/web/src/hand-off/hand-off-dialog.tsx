@@ -114,7 +114,7 @@ function Context({ draft: { preview, problem, text, isEdited, edit, reset } }: {
             readOnly={!preview}
             spellCheck={false}
             onChange={(event) => edit(event.target.value)}
-            className={`${field} h-[min(24rem,38dvh)] resize-y bg-sunk! font-mono text-xs leading-5`}
+            className={`${field} h-[min(24rem,38dvh)] resize-y bg-sunk! text-sm`}
           />
         )}
       </Field>

@@ -35,7 +35,7 @@ function Conversations() {
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
         <div className="flex items-center">
           <BackToSessions />
-          <h1 className="text-xl font-semibold tracking-tight">Import a session</h1>
+          <h1 className="text-title font-semibold tracking-tight">Import a session</h1>
         </div>
         <p className="pt-1 pb-3 text-sm text-soft">
           Conversations that the agents on this machine have stored. Importing one copies it into a session;

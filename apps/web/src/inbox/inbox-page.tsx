@@ -29,7 +29,7 @@ export default function InboxPage() {
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
         <div className="flex flex-wrap items-center pb-4">
           <BackToSessions />
-          <h1 className="mr-2 flex-auto text-xl font-semibold tracking-tight whitespace-nowrap">Inbox</h1>
+          <h1 className="mr-2 flex-auto text-title font-semibold tracking-tight whitespace-nowrap">Inbox</h1>
           <NotificationPermission />
         </div>
         {away && (

@@ -44,7 +44,7 @@ export function IconButton({ label, className = '', ...rest }: IconButtonProps) 
 export function Key({ children, always = false }: { children: ReactNode; always?: boolean }) {
   return (
     <kbd
-      className={`rounded border border-current/30 px-1 font-mono text-2xs leading-4 opacity-80 ${always ? '' : 'pointer-coarse:hidden'}`}
+      className={`rounded border border-current/30 px-1 font-sans text-xs leading-4 opacity-80 ${always ? '' : 'pointer-coarse:hidden'}`}
     >
       {typeof children === 'string' ? keyName(children) : children}
     </kbd>

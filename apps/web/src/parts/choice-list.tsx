@@ -65,7 +65,7 @@ function Option({ id, selected, hovers, sign, choice, onChoose }: OptionProps) {
       onClick={() => onChoose(choice.value)}
       className={`flex min-h-7 cursor-pointer items-center gap-3 rounded-md px-2 py-1 text-sm pointer-coarse:min-h-11 ${selected ? 'bg-mark-wash' : hovers ? 'hover:bg-hover' : ''}`}
     >
-      <span className="truncate text-left font-mono text-[0.8125rem] [direction:rtl]">
+      <span className="truncate text-left text-sm [direction:rtl]">
         <bdi dir="ltr">
           {sign}
           {visible(choice.value)}

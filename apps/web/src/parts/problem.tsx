@@ -8,7 +8,7 @@ export function Problem({ title, text, children }: { title: string; text: string
   return (
     <div className="flex h-full items-center justify-center p-6">
       <div className="max-w-md">
-        <h1 className="pb-1 text-lg font-semibold">{title}</h1>
+        <h1 className="pb-1 text-title font-semibold">{title}</h1>
         <p className="text-sm [overflow-wrap:anywhere] whitespace-pre-wrap text-soft">{text}</p>
         {children}
       </div>

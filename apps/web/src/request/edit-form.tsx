@@ -76,7 +76,7 @@ function Field({ label, first, value, problem, onWrite, onKeyDown }: FieldProps)
         aria-describedby={`${id}-problem`}
         onChange={(event) => onWrite(event.target.value)}
         onKeyDown={onKeyDown}
-        className="field field-sizing-content block max-h-60 w-full font-mono pointer-coarse:py-2.5 pointer-coarse:text-base"
+        className="field field-sizing-content block max-h-60 w-full font-mono text-code pointer-coarse:py-2.5 pointer-coarse:text-base"
       />
       {visible(value) !== value && (
         <p className="pt-1 text-xs text-wait [overflow-wrap:anywhere] whitespace-pre-wrap">

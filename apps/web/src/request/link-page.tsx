@@ -98,7 +98,7 @@ function Page({ linked, children }: { linked: LinkedRequest; children: ReactNode
           <p className="text-xs text-soft [overflow-wrap:anywhere]">
             {visible(session.title) || 'Untitled session'}
           </p>
-          <h1 className="flex items-center gap-2 text-lg font-semibold">
+          <h1 className="flex items-center gap-2 text-title font-semibold">
             <span className="text-wait">
               <KindIcon kind={request.kind} size={18} />
             </span>
@@ -119,9 +119,7 @@ function Page({ linked, children }: { linked: LinkedRequest; children: ReactNode
           <WholeInput tool={request.tool} input={request.input} />
         </section>
         <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-xs">
-          <Fact name="Folder">
-            <span className="font-mono">{visible(session.cwd)}</span>
-          </Fact>
+          <Fact name="Folder">{visible(session.cwd)}</Fact>
           <Fact name="Agent">{visible(session.agent)}</Fact>
           <Fact name="Link">
             {visible(name)}, created by {visible(createdBy)}; {timeLeft(expiresAt, now)}

@@ -126,7 +126,7 @@ function Head({ title, request, folder }: { title: string; request: OpenPermissi
       {request.readOnly && !isPlan && (
         <span className="rounded-sm border border-line px-1 text-xs text-soft">Read-only</span>
       )}
-      <span className="ml-auto truncate font-mono text-xs text-faint" title={folder}>
+      <span className="ml-auto truncate text-xs text-faint" title={folder}>
         {isPlan ? '' : folder}
       </span>
     </header>

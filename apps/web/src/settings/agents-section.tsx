@@ -51,15 +51,11 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
       <div className="px-3 py-2.5">
         <h3 className="flex items-baseline gap-2 text-sm font-semibold">
           {agent.name}
-          <span className="min-w-0 flex-1 truncate font-mono text-xs font-normal text-faint">
-            {agent.version}
-          </span>
+          <span className="min-w-0 flex-1 truncate text-xs font-normal text-faint">{agent.version}</span>
           <AgentState agent={agent} />
         </h3>
         {agent.description && <p className="text-sm text-soft">{agent.description}</p>}
-        {agent.path && (
-          <p className="pt-1 font-mono text-xs [overflow-wrap:anywhere] text-faint">{agent.path}</p>
-        )}
+        {agent.path && <p className="pt-1 text-xs [overflow-wrap:anywhere] text-faint">{agent.path}</p>}
         {agent.models && agent.models.length > 0 && (
           <p className="pt-1 text-xs text-soft">Models: {agent.models.map(({ name }) => name).join(', ')}</p>
         )}

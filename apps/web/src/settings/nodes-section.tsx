@@ -104,7 +104,7 @@ function NodeCard({ node, nodes, checked }: NodeCardProps) {
         {node.isSelf && <span className="font-normal text-soft">(this page’s server)</span>}
         <span className={`ml-auto font-normal ${stateColours[state]}`}>{stateNames[state]}</span>
       </h3>
-      <p className="font-mono text-xs [overflow-wrap:anywhere] text-faint">{visible(node.url)}</p>
+      <p className="text-xs [overflow-wrap:anywhere] text-faint">{visible(node.url)}</p>
       {isGone ? (
         <p className="pt-1 text-xs text-soft">{goneText(node, nodes)}</p>
       ) : (

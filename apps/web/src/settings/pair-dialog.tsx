@@ -125,7 +125,7 @@ function ShownCode({ pairing, onAgain }: { pairing: Pairing; onAgain: () => void
         <span className="text-ink [overflow-wrap:anywhere]">{origin + pathname}</span> there and type
       </p>
       <p className="flex items-center gap-2">
-        <strong data-testid="pairing-code" className="font-mono text-xl tracking-wider">
+        <strong data-testid="pairing-code" className="font-mono text-title tracking-wider">
           {code}
         </strong>
         <CopyButton text={() => url} label="Copy link" />

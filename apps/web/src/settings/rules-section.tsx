@@ -108,7 +108,7 @@ function Where({ rule }: { rule: PermissionRule }) {
       </Link>
     )
   }
-  if (rule.scope === 'project') return <span className="truncate font-mono">{rule.project}</span>
+  if (rule.scope === 'project') return <span className="truncate">{rule.project}</span>
   return <span>everywhere</span>
 }
 
@@ -214,9 +214,7 @@ export function TrustSection() {
             className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
           >
             <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-1">
-              <span className="min-w-0 grow basis-48 font-mono text-xs [overflow-wrap:anywhere]">
-                {trusted.folder}
-              </span>
+              <span className="min-w-0 grow basis-48 text-xs [overflow-wrap:anywhere]">{trusted.folder}</span>
               {isAtSeveralPlaces(folders) && trusted.place && (
                 <span className="text-xs text-faint">at {visible(trusted.place)}</span>
               )}

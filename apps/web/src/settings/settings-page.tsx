@@ -73,7 +73,7 @@ export default function SettingsPage() {
           ) : (
             <BackToSessions />
           )}
-          <h1 ref={heading} tabIndex={-1} className="text-xl font-semibold tracking-tight outline-none">
+          <h1 ref={heading} tabIndex={-1} className="text-title font-semibold tracking-tight outline-none">
             Settings
           </h1>
         </div>

@@ -144,7 +144,7 @@ function Folders({ form, write }: FormProps) {
         rows={2}
         spellCheck={false}
         onChange={(event) => write({ folders: event.target.value })}
-        className="field field-sizing-content w-full font-mono pointer-coarse:text-base"
+        className="field field-sizing-content w-full pointer-coarse:text-base"
       />
     </Labelled>
   )

@@ -110,7 +110,7 @@ function Where({
   if (target.sessionId === undefined) {
     return (
       <>
-        All sessions in <span className="font-mono [overflow-wrap:anywhere]">{target.folder}</span>
+        All sessions in <span className="[overflow-wrap:anywhere]">{target.folder}</span>
         {showsPlace && target.place && ` at ${visible(target.place)}`}
       </>
     )

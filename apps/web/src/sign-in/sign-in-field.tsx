@@ -27,7 +27,7 @@ export function SignInField(props: Props) {
         autoCapitalize={isCode ? 'characters' : 'sentences'}
         aria-describedby={props.problemId}
         onChange={(event) => onWrite(event.target.value)}
-        className={`field min-h-11 w-full ${isCode ? 'font-mono text-lg tracking-wider uppercase placeholder:text-faint' : 'pointer-coarse:text-base'}`}
+        className={`field min-h-11 w-full ${isCode ? 'font-mono text-title tracking-wider uppercase placeholder:text-faint' : 'pointer-coarse:text-base'}`}
       />
     </label>
   )

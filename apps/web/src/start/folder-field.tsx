@@ -61,7 +61,7 @@ export function FolderField({ value, problem, onChange, onLeave }: Props) {
             }}
             onKeyDown={onKeyDown}
             onChange={(event) => write(event.target.value)}
-            className="h-full min-w-0 flex-1 bg-transparent pr-2 font-mono text-[0.8125rem] text-ink outline-none pointer-coarse:text-base"
+            className="h-full min-w-0 flex-1 bg-transparent pr-2 text-sm text-ink outline-none pointer-coarse:text-base"
           />
         </label>
         {shown && (

@@ -35,7 +35,7 @@ function ReadersPage() {
     <div className="mx-auto w-full max-w-2xl px-5 pt-[max(3rem,20dvh)] max-md:px-3 max-md:pt-2">
       <div className="flex items-center pb-2">
         <BackToSessions />
-        <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">Choose a session</h1>
+        <h1 className="text-title font-semibold tracking-tight">Choose a session</h1>
       </div>
       <NeedsScope what="You can read the sessions in the list. Starting a session" scope="prompt" />
     </div>
@@ -52,9 +52,7 @@ function NewSession() {
         <div className="flex flex-col justify-end md:min-h-[max(10.5rem,20dvh)] md:pt-4">
           <div className="flex items-center pb-4 max-md:pb-2">
             <BackToSessions />
-            <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">
-              What do you want to build?
-            </h1>
+            <h1 className="text-title font-semibold tracking-tight">What do you want to build?</h1>
           </div>
           {notice && (
             <div className="md:order-first">

@@ -42,7 +42,7 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
         <KindIcon kind={call.kind} />
         <span className="shrink-0 font-medium">{visible(verb)}</span>
         <span
-          className={`min-w-0 truncate text-ink ${call.kind === 'execute' || call.kind === 'search' ? 'font-mono text-[0.8125rem]' : ''} ${call.status === 'denied' || call.status === 'cancelled' ? 'opacity-75' : ''}`}
+          className={`min-w-0 truncate text-ink ${call.kind === 'execute' || call.kind === 'search' ? 'font-mono text-code' : ''} ${call.status === 'denied' || call.status === 'cancelled' ? 'opacity-75' : ''}`}
         >
           {visible(about)}
         </span>

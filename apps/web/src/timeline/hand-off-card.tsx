@@ -34,7 +34,7 @@ export function HandOffCard({ part: { text = '', handOff } }: { part: HandOffPar
           {amount(text.length)} characters
         </summary>
         <ScrollRegion label="Hand-off" className="max-h-96 overflow-y-auto pb-2">
-          <pre className="whitespace-pre-wrap font-mono text-xs [overflow-wrap:anywhere]">
+          <pre className="whitespace-pre-wrap font-sans text-sm [overflow-wrap:anywhere]">
             {visible(text)}
           </pre>
         </ScrollRegion>

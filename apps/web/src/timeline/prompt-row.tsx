@@ -85,13 +85,13 @@ function PartView({ part }: { part: PromptPart }) {
     const restored = rewindText(part)
     if (restored !== undefined) return <p className="text-sm">{restored}</p>
     return (
-      <p className="font-mono text-sm">
+      <p className="text-sm">
         /{part.name} {part.arguments}
       </p>
     )
   }
   return (
-    <p className="flex items-center gap-1.5 font-mono text-xs text-soft">
+    <p className="flex items-center gap-1.5 text-xs text-soft">
       <FileText size={13} aria-hidden /> {visible(part.path ?? part.name)}
     </p>
   )

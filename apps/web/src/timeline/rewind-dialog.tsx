@@ -43,7 +43,7 @@ export default function RewindDialog({ promptId, onClose }: { promptId: string; 
           <>
             <p className="pb-1">{plural(files.length, 'file')} will change:</p>
             <ScrollRegion label="Files" className="max-h-60 overflow-y-auto rounded-md bg-sunk px-2.5 py-1.5">
-              <ul className="font-mono text-xs leading-6 [overflow-wrap:anywhere]">
+              <ul className="text-xs leading-6 [overflow-wrap:anywhere]">
                 {files.map((file) => (
                   <li key={file}>{visible(relativePath(file, folder))}</li>
                 ))}

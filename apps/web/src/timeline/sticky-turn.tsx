@@ -16,7 +16,7 @@ export const StickyTurn = memo(function StickyTurn({ turn, folder, onCollapse, o
   const [isWhole, setWhole] = useState(false)
   const { head } = turn
   return (
-    <div className="sticky top-0 z-5 h-0">
+    <div className="sticky top-0 z-5 h-0 [@media(height<24rem)]:hidden">
       <div className="mx-auto max-w-3xl px-4 max-md:px-3">
         {/* biome-ignore lint/a11y/useSemanticElements: the buttons are not fields of a form */}
         <div

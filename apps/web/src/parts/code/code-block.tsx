@@ -15,7 +15,7 @@ type Props = { code: string; language: string; done: boolean }
 export const CodeBlock = memo(function CodeBlock({ code, language, done }: Props) {
   return (
     <figure className="code group relative">
-      <figcaption className="flex h-7 items-center justify-between pointer-coarse:h-11 pr-1 pl-3 font-mono text-2xs text-faint">
+      <figcaption className="flex h-7 items-center justify-between pointer-coarse:h-11 pr-1 pl-3 text-xs text-faint">
         {language || 'text'}
         <CopyButton text={() => code} label="Copy code" className="pointer-fine:size-6!" />
       </figcaption>

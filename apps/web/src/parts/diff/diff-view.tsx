@@ -12,9 +12,7 @@ export const fetchDiffs = () => reader.fetch()
 export function DiffView({ diff, folder }: { diff: Diff; folder: string }) {
   const waiting = (
     <figure className="rounded-md border border-line bg-card">
-      <figcaption className="px-2.5 py-1.5 font-mono text-xs">
-        {visible(relativePath(diff.path, folder))}
-      </figcaption>
+      <figcaption className="px-2.5 py-1.5 text-xs">{visible(relativePath(diff.path, folder))}</figcaption>
     </figure>
   )
   return (

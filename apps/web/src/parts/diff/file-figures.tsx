@@ -52,7 +52,7 @@ function FileFigure({ file, note, folder, line }: FigureProps) {
   return (
     <figure className="overflow-hidden rounded-md border border-line bg-card">
       <figcaption className="flex min-h-8 items-center gap-2 border-b border-line pr-1 pl-2.5 text-xs">
-        <span className="min-w-0 flex-1 truncate font-mono" title={path}>
+        <span className="min-w-0 flex-1 truncate" title={path}>
           {from !== undefined && <span className="text-faint">{visible(relativePath(from, folder))} → </span>}
           {file.status === 'deleted' ? (
             visible(relativePath(path, folder))

@@ -13,6 +13,7 @@ import {
   openSession,
   panel,
   say,
+  settledBoxes,
   shows,
 } from './console-page.ts'
 
@@ -42,6 +43,7 @@ describe('navigation', () => {
   it('through the list can rename, pin, archive, delete and undo', async () => {
     const { page, context } = await openTab({ load: false })
     const id = await server.session()
+    await page.clock.install()
     await page.goto(`${server.url}/sessions/${id}`)
     const list = page.getByRole('navigation', { name: 'Sessions' })
     const more = () => page.getByRole('button', { name: 'Session menu' }).click()
@@ -54,10 +56,17 @@ describe('navigation', () => {
     await page.getByRole('menuitem', { name: 'Pin' }).click()
     await list.locator('[data-group=pinned]').getByText('A name of its own').waitFor()
     await more()
+    const places = [page.locator('main header'), page.getByRole('combobox', { name: 'Prompt' })]
+    const before = await settledBoxes(page, places)
     await page.getByRole('menuitem', { name: 'Archive', exact: true }).click()
     await list.getByText('A name of its own').waitFor({ state: 'detached' })
     await page.getByText('· archived').waitFor()
-    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('status').getByText('Archived “A name of its own”').waitFor()
+    expect(await settledBoxes(page, places)).toEqual(before)
+    // A toast stays while it has the focus. Its time is 6 seconds.
+    await page.getByRole('button', { name: 'Undo' }).focus()
+    await page.clock.fastForward(60_000)
+    await page.getByRole('button', { name: 'Undo' }).press('Enter')
     await list.getByText('A name of its own').waitFor()
     await more()
     await page.getByRole('menuitem', { name: 'Delete' }).click()

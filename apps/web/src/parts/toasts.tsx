@@ -1,5 +1,5 @@
 import { X } from 'lucide-react'
-import { useEffect } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { client, onAccepted } from '../base/client.ts'
 import { errorText, isUnreachable } from '../base/error-text.logic.ts'
 import { useRoute } from '../base/route.ts'
@@ -9,8 +9,10 @@ import { IconButton } from './button.tsx'
 type Toast = {
   readonly id: number
   readonly at: number
-  /** The toast is shown until the person dismisses it. */
-  readonly stays: boolean
+  /** How long the toast is shown; Infinity: until the person dismisses it. */
+  readonly ms: number
+  /** The time does not stop while the person points at the toast or focuses it: its action ends with it. */
+  readonly exact: boolean
   /** The toast reports that the server is unreachable. */
   readonly unreachable: boolean
   readonly text: string
@@ -46,21 +48,22 @@ export function toast(
     action?: Toast['action']
     /** If Infinity, the toast is shown until the person dismisses it. */
     ms?: number
+    exact?: boolean
     unreachable?: boolean
   } = {},
 ): () => void {
-  const { tone = 'plain', action, ms = 6000, unreachable = false } = options
+  const { tone = 'plain', action, ms = 6000, exact = false, unreachable = false } = options
   const id = nextId++
-  const stays = ms === Number.POSITIVE_INFINITY
-  const made = { id, text, tone, at: performance.now(), stays, unreachable, ...(action && { action }) }
+  const made = { id, text, tone, at: performance.now(), ms, exact, unreachable, ...(action && { action }) }
   toasts.set((shown) => [
-    ...shown.filter((one) => one.stays),
-    ...shown.filter((one) => !one.stays && one.text !== text).slice(-3),
+    ...shown.filter(stays),
+    ...shown.filter((one) => !stays(one) && one.text !== text).slice(-3),
     made,
   ])
-  if (!stays) setTimeout(() => dismiss(id), ms)
   return () => dismiss(id)
 }
+
+const stays = ({ ms }: Toast) => ms === Number.POSITIVE_INFINITY
 
 function dismiss(id: number): void {
   toasts.set((shown) => shown.filter((one) => one.id !== id))
@@ -82,34 +85,70 @@ export function Toasts() {
   const route = useRoute()
   // biome-ignore lint/correctness/useExhaustiveDependencies: errors are dismissed on every navigation
   useEffect(() => forgetErrors(), [route])
+  const [isHeld, setHeld] = useState(false)
   return (
     <div
       role="status"
+      onPointerEnter={() => setHeld(true)}
+      onPointerLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
       className="pointer-events-none fixed inset-x-0 top-14 z-50 flex flex-col items-center gap-1.5 px-3 md:left-72 md:max-lg:group-has-[[data-panel]]/page:left-0"
     >
       {shown.map((one) => (
-        <div
-          key={one.id}
-          className={`pointer-events-auto flex max-w-xl items-center gap-3 rounded-lg border bg-card py-1 pr-1 pl-3.5 text-sm shadow-md ${one.tone === 'bad' ? 'border-bad text-bad' : 'border-edge'}`}
-        >
-          <span className="py-1.5 [overflow-wrap:anywhere]">{one.text}</span>
-          {one.action && (
-            <button
-              type="button"
-              className="min-h-8 rounded-md px-2 font-semibold text-mark hover:bg-hover pointer-coarse:min-h-11"
-              onClick={() => {
-                one.action?.run()
-                dismiss(one.id)
-              }}
-            >
-              {one.action.label}
-            </button>
-          )}
-          <IconButton label="Dismiss" onClick={() => dismiss(one.id)}>
-            <X size={14} />
-          </IconButton>
-        </div>
+        <ToastBox key={one.id} toast={one} isHeld={isHeld} />
       ))}
     </div>
   )
+}
+
+function ToastBox({
+  toast: { id, text, tone, action, ms, exact },
+  isHeld,
+}: {
+  toast: Toast
+  isHeld: boolean
+}) {
+  useTimeout(() => dismiss(id), ms, isHeld && !exact)
+  return (
+    <div
+      className={`pointer-events-auto flex max-w-xl items-center gap-3 rounded-lg border bg-card py-1 pr-1 pl-3.5 text-sm shadow-md ${tone === 'bad' ? 'border-bad text-bad' : 'border-edge'}`}
+    >
+      <span className="py-1.5 [overflow-wrap:anywhere]">{text}</span>
+      {action && (
+        <button
+          type="button"
+          className="min-h-8 rounded-md px-2 font-semibold text-mark hover:bg-hover pointer-coarse:min-h-11"
+          onClick={() => {
+            action.run()
+            dismiss(id)
+          }}
+        >
+          {action.label}
+        </button>
+      )}
+      <IconButton label="Dismiss" onClick={() => dismiss(id)}>
+        <X size={14} />
+      </IconButton>
+    </div>
+  )
+}
+
+/** The least time for which a toast is shown after the person has left it. */
+const leastMs = 2000
+
+/** Calls `end` after this time, not counting the time during which it is held. */
+function useTimeout(end: () => void, ms: number, isHeld: boolean): void {
+  const left = useRef(ms)
+  const latest = useRef(end)
+  latest.current = end
+  useEffect(() => {
+    if (isHeld || left.current === Number.POSITIVE_INFINITY) return
+    const from = performance.now()
+    const timer = setTimeout(() => latest.current(), left.current)
+    return () => {
+      clearTimeout(timer)
+      left.current = Math.max(leastMs, left.current - (performance.now() - from))
+    }
+  }, [isHeld])
 }

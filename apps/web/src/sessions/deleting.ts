@@ -39,6 +39,7 @@ export function deleteWithUndo(session: { readonly id: string; readonly title: s
   toast(`Deleted “${session.title || 'Untitled'}”`, {
     action: { label: 'Undo', run: undo },
     ms: undoMs - 200,
+    exact: true,
   })
 }
 

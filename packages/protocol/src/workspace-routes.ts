@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BranchInfo, PullRequestInfo } from './branch.ts'
 import { ChangeScope, ChangeSide, Changes } from './change.ts'
 import { FileContent, Tree } from './file.ts'
 import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
@@ -110,6 +111,26 @@ export const workspaceRoutes = {
     params: bySession,
     query: z.object({ path: z.string().min(1), ...comparison, ...all }),
     reply: z.object({ patch: z.string(), cut: z.boolean() }),
+  },
+  getBranch: {
+    method: 'GET',
+    path: '/api/sessions/:id/branch',
+    summary:
+      "Get the checked-out branch of the session's folder: its base, its remote and the identity for commits; asks no other machine",
+    scope: 'read',
+    limits: 'session',
+    params: bySession,
+    reply: BranchInfo,
+  },
+  getPullRequest: {
+    method: 'GET',
+    path: '/api/sessions/:id/pull-request',
+    summary:
+      'Get the pull request of the checked-out branch, with its checks and comments, from gh or glab; only in a trusted folder',
+    scope: ['read', 'prompt'],
+    limits: 'session',
+    params: bySession,
+    reply: PullRequestInfo,
   },
   listViewed: {
     method: 'GET',

@@ -139,6 +139,9 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
     read: ofSession(['read'], host.read),
     seal: ofSession(['read'], host.seal),
     changeScope: ofSession(['read'], host.changeScope),
+    branch: ofSession(['read'], host.branch),
+    // The credentials of the person who runs the server are used.
+    pullRequest: ofSession(['read', 'prompt'], host.pullRequest),
     follow,
     followOwned: ofSession(['read'], host.followOwned),
     ...createFeedLoops(follow),

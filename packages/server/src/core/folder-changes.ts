@@ -1,4 +1,13 @@
-import type { Command, CommandOf, Committed, Discarded, OpenedPullRequest, Pushed } from '@parley/protocol'
+import type {
+  BranchInfo,
+  Command,
+  CommandOf,
+  Committed,
+  Discarded,
+  OpenedPullRequest,
+  PullRequestInfo,
+  Pushed,
+} from '@parley/protocol'
 
 /**
  * PORT. Writes for a person in the folder of a session, in its repository, and at other machines. Rules:
@@ -15,17 +24,25 @@ export type FolderChanges = {
   stage(folder: string, asked: Asked<'changes.stage'> | Asked<'changes.unstage'>): Promise<void>
   commit(folder: string, asked: Asked<'changes.commit'>): Promise<Committed>
   push(folder: string, asked: Asked<'branch.push'>): Promise<Pushed>
+  /** The checked-out branch. No other machine is asked. */
+  branch(folder: string, asked: Looked): Promise<BranchInfo>
+  /** The pull request of the branch, as the program of its host tells it. */
+  pullRequest(folder: string, asked: Looked): Promise<PullRequestInfo>
   openPullRequest(folder: string, asked: Asked<'pull-request.open'>): Promise<OpenedPullRequest>
 }
 
 export type Asked<Type extends FolderCommand['type']> = {
   readonly sessionId: string
   readonly command: CommandOf<Type>
+  /** The base branch that a person has set for the project. */
+  readonly base: string | undefined
   /** Whether a folder is trusted. */
   readonly trusts: (folder: string) => boolean
   /** Aborts the work, which can then be repeated. */
   readonly signal: AbortSignal
 }
+
+export type Looked = Pick<Asked<FolderCommand['type']>, 'base' | 'trusts'>
 
 export type Undone = { readonly discarded: Discarded }
 

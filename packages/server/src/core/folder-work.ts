@@ -1,28 +1,61 @@
-import { type EventDraft, type EventOf, ParleyError } from '@parley/protocol'
-import type { FolderChanges, FolderCommand } from './folder-changes.ts'
+import {
+  type BranchInfo,
+  type EventDraft,
+  type EventOf,
+  ParleyError,
+  type PullRequestInfo,
+  type SessionState,
+} from '@parley/protocol'
+import type { FolderChanges, FolderCommand, Looked } from './folder-changes.ts'
 import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
-import { isTrusted, type SessionContext } from './session-services.ts'
+import { isTrusted, type SessionContext, type SessionServices } from './session-services.ts'
 
 /** Does the work of a command in the folder of the session, and returns what it records. */
 export async function workInFolder(context: SessionContext, command: FolderCommand): Promise<EventDraft[]> {
   const { services, log, stopping: signal } = context
-  const changes = services.folderChanges
-  if (!changes)
-    throw new ParleyError('not_supported', 'This server does not write in the folders of sessions.')
-  const { id: sessionId, cwd, worktree } = log.state
-  const trusts = (folder: string) => {
-    const its = worktree && isWithin(folder, worktree.path) ? worktree : undefined
-    return isTrusted(services, { cwd: folder, worktree: its }, services.place)
-  }
-  return draftsOf(context, { changes, cwd, sessionId, trusts, signal }, command)
+  const changes = expectChanges(services)
+  const { id: sessionId, cwd } = log.state
+  const work = { changes, cwd, sessionId, signal, ...(await seenFrom(services, log.state)) }
+  return draftsOf(context, work, command)
 }
 
-type Work = {
+/** What people have decided about the folders of a session. */
+async function seenFrom(services: SessionServices, { project, worktree }: SessionState): Promise<Looked> {
+  const { store, place } = services
+  const settings = project === undefined ? [] : await store.projectSettings()
+  const ours = settings.find((one) => one.field === 'base' && one.project === project && one.place === place)
+  return {
+    base: typeof ours?.value === 'string' ? ours.value : undefined,
+    trusts(folder) {
+      const its = worktree && isWithin(folder, worktree.path) ? worktree : undefined
+      return isTrusted(services, { cwd: folder, worktree: its }, place)
+    },
+  }
+}
+
+/** The branch of a session's folder. */
+export async function branchIn(services: SessionServices, state: SessionState): Promise<BranchInfo> {
+  return expectChanges(services).branch(state.cwd, await seenFrom(services, state))
+}
+
+/** The pull request of that branch. */
+export async function pullRequestIn(
+  services: SessionServices,
+  state: SessionState,
+): Promise<PullRequestInfo> {
+  return expectChanges(services).pullRequest(state.cwd, await seenFrom(services, state))
+}
+
+function expectChanges({ folderChanges }: SessionServices): FolderChanges {
+  if (folderChanges) return folderChanges
+  throw new ParleyError('not_supported', 'This server does not write in the folders of sessions.')
+}
+
+type Work = Looked & {
   readonly changes: FolderChanges
   readonly cwd: string
   readonly sessionId: string
-  readonly trusts: (folder: string) => boolean
   readonly signal: AbortSignal
 }
 

@@ -1,11 +1,13 @@
 import {
   type Actor,
+  type BranchInfo,
   Command,
   type CommandInput,
   defined,
   type EventDraft,
   ParleyError,
   type PlannedWorktree,
+  type PullRequestInfo,
   projectOfId,
   type Receipt,
   type RewindPreview,
@@ -87,6 +89,10 @@ export type HostSessions = {
    */
   followOwned(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
   waiting(): Promise<WaitingRequest[]>
+  /** The checked-out branch of the session's folder. Must be called at the place of the session. */
+  branch(sessionId: string): Promise<BranchInfo>
+  /** The pull request of that branch, as the program of its host tells it. Asks another machine. */
+  pullRequest(sessionId: string): Promise<PullRequestInfo>
   /** The moments that a scope of changes compares. Rejects with ParleyError `not_found` for an unknown turn. */
   changeScope(sessionId: string, query: ScopeQuery): Promise<ScopedMoments>
 
@@ -103,6 +109,8 @@ export function createHostSessions(
 ): HostSessions {
   const { store, tools } = services
   const deleteIf = createDeletion(services, sessions)
+  // Loaded on first use, because a server does not need it at its start.
+  const folderWork = () => import('./folder-work.ts')
   return {
     async list({ project: projectId, ...query }) {
       if (projectId === undefined) return store.list(query)
@@ -150,6 +158,9 @@ export function createHostSessions(
     },
     follow: (sessionId, from, reader) => sessions.follow(sessionId, from, reader),
     followOwned: (sessionId, from, reader) => sessions.followOwned(sessionId, from, reader),
+    branch: async (sessionId) => (await folderWork()).branchIn(services, await sessions.state(sessionId)),
+    pullRequest: async (sessionId) =>
+      (await folderWork()).pullRequestIn(services, await sessions.state(sessionId)),
     async changeScope(sessionId, query) {
       // Loaded on first use, because a server does not need it at its start.
       const { momentsOf } = await import('./change-scope.ts')

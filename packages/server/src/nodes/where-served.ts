@@ -63,6 +63,8 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   readFile: 'place',
   listChanges: 'place',
   getPatch: 'place',
+  getBranch: 'place',
+  getPullRequest: 'place',
   openTerminal: 'place',
   // The marks are in the database.
   listViewed: 'any',

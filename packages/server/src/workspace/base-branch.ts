@@ -10,6 +10,24 @@ export async function baseOf(look: Look, given?: string): Promise<{ branch: stri
   throw noBase(`The checked-out commits have nothing in common with ${shortName(branch)}.`)
 }
 
+/** The ref of the base branch: that of the given branch if there is one, else that of the repository. */
+export async function baseBranch(look: Look, given?: string): Promise<string | undefined> {
+  if (given === undefined) return defaultBranch(look)
+  const places = ['refs/remotes/origin/', 'refs/heads/', 'refs/remotes/', '']
+  const found = await existing(
+    look,
+    places.map((place) => `${place}${given}`).filter((ref) => ref.startsWith('refs/')),
+  )
+  return found ?? defaultBranch(look)
+}
+
+/** The first of the refs that exists. */
+async function existing(look: Look, refs: readonly string[]): Promise<string | undefined> {
+  const { stdout } = await look(['for-each-ref', '--format=%(refname)', ...refs])
+  const names = new Set(stdout.split('\n'))
+  return refs.find((name) => names.has(name))
+}
+
 /** The branch that the remote names as its own, else the first of the usual ones that exists. */
 async function defaultBranch(look: Look): Promise<string | undefined> {
   const named = await look(['symbolic-ref', '-q', 'refs/remotes/origin/HEAD'])
@@ -20,12 +38,10 @@ async function defaultBranch(look: Look): Promise<string | undefined> {
     'refs/heads/master',
   ]
   const candidates = [...(named.code === 0 ? [named.stdout.trim()] : []), ...usual]
-  const { stdout } = await look(['for-each-ref', '--format=%(refname)', ...candidates])
-  const existing = new Set(stdout.split('\n'))
-  return candidates.find((name) => existing.has(name))
+  return existing(look, candidates)
 }
 
-const shortName = (ref: string) => ref.replace(/^refs\/(heads|remotes)\//, '')
+export const shortName = (ref: string) => ref.replace(/^refs\/(heads|remotes)\//, '')
 
 function noBase(why: string): ParleyError {
   return new ParleyError('not_supported', `${why} There is nothing to compare with.`)

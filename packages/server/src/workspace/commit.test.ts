@@ -3,18 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
-import { peopleIn, repository } from './folder-changes-under-test.ts'
+import { peopleIn, person, repository } from './folder-changes-under-test.ts'
 import { git, write } from './hostile-repository-under-test.ts'
 
 const status = (folder: string) => git(folder, 'status', '--porcelain')
 const log = (folder: string, format = '%an <%ae> %s') => git(folder, 'log', '-1', `--format=${format}`).trim()
-
-/** The environment of a person with a git identity. */
-function person(): NodeJS.ProcessEnv {
-  const home = folderForTest()
-  write(home, { '.gitconfig': '[user]\n\tname = Ada\n\temail = ada@example.com\n' })
-  return { PATH: process.env.PATH, HOME: home }
-}
 
 function hook(folder: string, name: string, script: string): void {
   const file = join(folder, '.git/hooks', name)

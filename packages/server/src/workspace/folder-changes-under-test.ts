@@ -62,9 +62,21 @@ export function peopleIn(
       changes.stage(folder, asked('changes.unstage', { files: [...files] })),
     commit: (fields: Fields<'changes.commit'>, commandId?: string) =>
       changes.commit(folder, asked('changes.commit', fields, commandId)),
+    push: (fields: Fields<'branch.push'>) => changes.push(folder, asked('branch.push', fields)),
+    openRequest: (fields: Fields<'pull-request.open'>) =>
+      changes.openPullRequest(folder, asked('pull-request.open', fields)),
+    branch: () => changes.branch(folder, asked('branch.push', { branch: '', commit: '' })),
+    request: () => changes.pullRequest(folder, asked('branch.push', { branch: '', commit: '' })),
     restore: (discarded: Awaited<ReturnType<typeof changes.discard>>) =>
       changes.restore(folder, { ...asked('changes.restore', { discarded: 1 }), discarded }),
   }
+}
+
+/** The environment of a person with a git identity, and with these programs. */
+export function person(programs?: string): NodeJS.ProcessEnv {
+  const home = folderForTest()
+  write(home, { '.gitconfig': '[user]\n\tname = Ada\n\temail = ada@example.com\n' })
+  return { PATH: [programs, process.env.PATH].filter(Boolean).join(':'), HOME: home }
 }
 
 export function seenFile({ path, from, blob = '' }: FileChange): SeenChange {

@@ -1,4 +1,4 @@
-import { ParleyError } from '@parley/protocol'
+import type { PullRequestInfo } from '@parley/protocol'
 import type { FolderChanges } from '../core/folder-changes.ts'
 import { findRepository } from './repository.ts'
 import type { ShadowedFolders } from './shadowed-folders.ts'
@@ -21,9 +21,7 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
   /** One command after the other works in a repository. */
   const inTurn = async <Result>(folder: string, work: () => Promise<Result>) =>
     turns((await findRepository(folder))?.commonDir ?? folder, work)
-  const later = async (): Promise<never> => {
-    throw new ParleyError('not_supported', 'This is not available in this version.')
-  }
+  const asking = createAsking<PullRequestInfo>()
   return {
     async discard(folder, asked) {
       const { discard } = await import('./discard.ts')
@@ -41,7 +39,47 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
       const { commit } = await import('./commit.ts')
       return inTurn(folder, async () => commit((await parts()).gitIn, folder, asked))
     },
-    push: later,
-    openPullRequest: later,
+    async push(folder, asked) {
+      const { push } = await import('./push.ts')
+      return inTurn(folder, async () => push((await parts()).gitIn, folder, asked))
+    },
+    async branch(folder, { base, trusts }) {
+      const [{ branchInfo }, { folderGit }] = await Promise.all([
+        import('./branch.ts'),
+        import('./folder-git.ts'),
+      ])
+      return branchInfo(await folderGit((await parts()).gitIn, folder, trusts), base)
+    },
+    async openPullRequest(folder, asked) {
+      const { openPullRequest } = await import('./pull-request.ts')
+      const opening = inTurn(folder, async () => openPullRequest((await parts()).gitIn, folder, asked))
+      return opening.finally(() => asking.forget(folder))
+    },
+    pullRequest: (folder, asked) =>
+      asking.ask(folder, async () => {
+        const { pullRequestInfo } = await import('./pull-request.ts')
+        return pullRequestInfo((await parts()).gitIn, folder, asked)
+      }),
+  }
+}
+
+/** How long an answer of another machine is given to everybody who asks. */
+const freshMs = 10_000
+const maxKept = 200
+
+/** Asks one question at a time for each folder, and keeps the answer for a moment. */
+function createAsking<Answer>() {
+  const kept = new Map<string, { readonly at: number; readonly answer: Promise<Answer> }>()
+  return {
+    forget: (folder: string) => void kept.delete(folder),
+    async ask(folder: string, ask: () => Promise<Answer>): Promise<Answer> {
+      const known = kept.get(folder)
+      if (known && performance.now() - known.at < freshMs) return known.answer
+      if (kept.size >= maxKept) kept.clear()
+      const answer = ask()
+      kept.set(folder, { at: performance.now(), answer })
+      answer.catch(() => kept.delete(folder))
+      return answer
+    },
   }
 }

@@ -123,7 +123,13 @@ export function createGitIn(env: Readonly<Record<string, string | undefined>>): 
       if (!isForge(first)) return git(folder.path, args, environments.reach(folder), options)
       const reached = await environments.reach(folder)
       if (!reached) return notARepository
-      return runProgram({ ...options, program: first, args: rest, cwd: folder.path, env: reached })
+      return runProgram({
+        ...options,
+        program: first,
+        args: rest,
+        cwd: folder.path,
+        env: { ...reached, ...nobodyAnswers },
+      })
     },
   })
 }
@@ -149,6 +155,15 @@ export function createShadowGit(env: Readonly<Record<string, string | undefined>
     settingsOf,
     shadowGit: (shadow, args, options) => git(shadow.cwd, args, environment(shadow), options),
   }
+}
+
+/** Makes `gh` and `glab` fail instead of asking, and write plain text. */
+const nobodyAnswers = {
+  GH_PROMPT_DISABLED: '1',
+  GH_NO_UPDATE_NOTIFIER: '1',
+  NO_PROMPT: '1',
+  NO_COLOR: '1',
+  GLAB_CHECK_UPDATE: 'false',
 }
 
 const isForge = (command: ReachCommand): command is Forge => command === 'gh' || command === 'glab'

@@ -57,6 +57,8 @@ export function mountWorkspace(app: App, parts: AppParts): void {
       { path: query.path, all: query.all === 'true' },
     )
   })
+  mount(app, parts, routes.getBranch, ({ params, host }) => host.branch(params.id))
+  mount(app, parts, routes.getPullRequest, ({ params, host }) => host.pullRequest(params.id))
 }
 
 /** Loaded on first use, because a server does not need it at its start. */

@@ -1,0 +1,27 @@
+import type { PullRequestCheck, PullRequestComment } from './branch.ts'
+import { withoutHidden } from './hidden-characters.ts'
+
+/** Comments as a draft of a prompt. Every line that others have written is marked as a quotation. */
+export function quotedComments(comments: readonly PullRequestComment[]): string {
+  const parts = comments.map(({ author, text, path, line }) => {
+    const where = path === undefined ? '' : ` on ${plain(path)}${line === undefined ? '' : `:${line}`}`
+    return `${plain(author)}${where}:\n\n${quoted(text)}`
+  })
+  return ['Comments of others on the pull request, quoted:', ...parts].join('\n\n')
+}
+
+/** Failed checks as a draft of a prompt. */
+export function quotedChecks(checks: readonly PullRequestCheck[]): string {
+  const lines = checks.map(({ name, text, url }) => {
+    return quoted([name, text, url].filter((one) => one !== undefined && one !== '').join(' · '))
+  })
+  return ['These checks of the pull request failed. What they tell, quoted:', ...lines].join('\n\n')
+}
+
+const quoted = (text: string) =>
+  withoutHidden(text)
+    .split(/\r\n|[\r\n\u2028\u2029]/)
+    .map((line) => `> ${line}`.trimEnd())
+    .join('\n')
+
+const plain = (text: string) => withoutHidden(text).replaceAll(/\s+/g, ' ').slice(0, 200)

@@ -1,8 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { commit, seriousFindings } from './console-browser.ts'
+import { commit, git, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { boxOf, eventually, openSession, panel, shows } from './console-page.ts'
 
@@ -117,6 +117,63 @@ describe('a review', () => {
     await shows(page, /a.ts:2-4/)
     for (const words of [/a.ts:5-6/, /a.ts:8-9/, /a.ts:8(?!-)/, /with the keys/, /on one line/])
       await shows(page, words)
+    expect(consoleErrors).toEqual([])
+  })
+
+  it('discards, restores, stages and commits changes with the keys', async () => {
+    const folder = repository('written')
+    git(folder, 'config', 'user.name', 'Ada')
+    git(folder, 'config', 'user.email', 'ada@example.com')
+    const before = values(String, 20)
+    writeFileSync(join(folder, 'a.ts'), before)
+    commit(folder, 'values')
+    const after = values((at) => (at === 2 || at === 19 ? `${at}0` : `${at}`), 20)
+    writeFileSync(join(folder, 'a.ts'), after)
+    writeFileSync(join(folder, 'b.ts'), values())
+    const now = () => readFileSync(join(folder, 'a.ts'), 'utf8')
+    const { page, consoleErrors } = await openTab({ load: false })
+    const { changes } = await review(page, folder)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('c')
+    await eventually(() => focused(page)).toBe('a.ts')
+    await changes.getByRole('row', { name: /value19 = 190/ }).waitFor()
+    await page.keyboard.press(']')
+    await page.keyboard.press('x')
+    await page.getByText('Discarded 1 change of a.ts').waitFor()
+    expect(now()).toBe(before.replace('value19 = 19', 'value19 = 190'))
+    await changes.getByRole('row', { name: /value2 = 20/ }).waitFor({ state: 'detached' })
+    expect(await seriousFindings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await changes.getByRole('row', { name: /value2 = 20/ }).waitFor()
+    expect(now()).toBe(after)
+
+    const file = (name: string) => changes.getByRole('region', { name })
+    await file('a.ts')
+      .getByRole('button', { name: /^M a.ts/ })
+      .focus()
+    await page.keyboard.press('s')
+    await file('a.ts').getByText('staged', { exact: true }).waitFor()
+    await page.keyboard.press('s')
+    await file('a.ts').getByText('staged', { exact: true }).waitFor({ state: 'detached' })
+    await page.keyboard.press(']')
+    await page.keyboard.press('s')
+    await file('a.ts').getByText('partly staged').waitFor()
+    await page.keyboard.press('s')
+    await file('a.ts').getByText('staged', { exact: true }).waitFor()
+    await changes.getByRole('button', { name: 'Commit…' }).click()
+    await changes.getByText('Commits what is staged: 1 file.').waitFor()
+    const message = changes.getByRole('textbox', { name: 'Commit message' })
+    expect(await message.inputValue()).toBe('Change a.ts')
+    await message.fill('Count in tens')
+    expect(await seriousFindings(page)).toEqual([])
+    await message.press('Control+Enter')
+    await page.getByText('Committed 1 file').waitFor()
+    await file('a.ts').waitFor({ state: 'detached' })
+    await shows(page, /Committed [0-9a-f]{8}: Count in tens/)
+
+    await file('b.ts').getByRole('button', { name: 'Discard the changes of b.ts' }).click()
+    await changes.getByText('No changes since the last commit').waitFor()
+    expect(existsSync(join(folder, 'b.ts'))).toBe(false)
     expect(consoleErrors).toEqual([])
   })
 

@@ -11,33 +11,43 @@ import { prompts } from '../session-data/prompts.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { jumpTo, requestedFiles } from '../session-data/shown-changes.ts'
 import { ChangesBar } from './changes-bar.tsx'
+import { CommitBar } from './commit-bar.tsx'
 import { emptyText } from './compared-text.logic.ts'
 import { FileChanges } from './file-changes.tsx'
 import { FileList } from './file-list.tsx'
 import { remarksPrompt } from './remarks.logic.ts'
 import { remarksOf } from './remarks.ts'
-import { handleReviewKey, showPath } from './review-keys.ts'
+import { handleReviewKey, type ReviewActions, showPath } from './review-keys.ts'
 import { ScopeChoice } from './scope-choice.tsx'
 import { useChanges } from './use-changes.ts'
 import { isViewed, nextUnviewed } from './viewed.logic.ts'
 import { markViewed, useViewedMarks, viewedMarks } from './viewed.ts'
+import { useWriting, WritingProvider } from './writing.tsx'
 
 /** The changes in the session's folder, to review beside the conversation. */
 export default function ChangesPanel() {
-  const { changes, comparison, error, stamps, refresh } = useChanges()
+  const shown = useChanges()
+  return (
+    <WritingProvider base={shown.changes?.base} scope={shown.comparison.scope} onDone={shown.refresh}>
+      <Review {...shown} />
+    </WritingProvider>
+  )
+}
+
+function Review({ changes, comparison, error, stamps, refresh }: ReturnType<typeof useChanges>) {
   const split = useStore(preferences, (state) => state.splitChanges)
   const listed = useStore(preferences, (state) => state.listFiles)
   const marks = useViewedMarks()
   const place = useRef<HTMLDivElement>(null)
   const files = changes?.files ?? none
   const viewed = useMemo(() => files.filter((file) => isViewed(marks, file)).length, [files, marks])
-  const onViewed = useMarkAndMoveOn(place, files)
+  const actions = useReviewActions(place, files)
   useFocusOnOpen(place, changes !== undefined)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only handles keys of the elements inside
     <div
       ref={place}
-      onKeyDown={(event) => handleReviewKey(event, { onViewed })}
+      onKeyDown={(event) => handleReviewKey(event, actions)}
       className="flex min-h-full flex-col"
     >
       <ScopeChoice changes={changes} />
@@ -72,28 +82,44 @@ export default function ChangesPanel() {
       ) : (
         error === undefined && <p className="px-4 py-3 text-sm text-faint">Loading…</p>
       )}
-      <UnsentRemarks />
+      <div className="sticky bottom-0 z-10">
+        {changes && comparison.scope === 'commit' && <CommitBar changes={changes} onDone={refresh} />}
+        <UnsentRemarks />
+      </div>
     </div>
   )
 }
 
 const none: readonly FileChange[] = []
 
-/** Returns a function that toggles the mark of a file, and after marking it leads to the next file without a mark. */
-function useMarkAndMoveOn(
-  place: RefObject<HTMLElement | null>,
-  files: readonly FileChange[],
-): (path: string) => void {
+/** What the keys do with the current file. Afterwards the focus is on the next file, because this one may disappear. */
+function useReviewActions(place: RefObject<HTMLElement | null>, files: readonly FileChange[]): ReviewActions {
   const sessionId = useSessionId()
-  return (path) => {
-    const file = files.find((one) => one.path === path)
-    if (!file || !place.current) return
-    const wasViewed = isViewed(viewedMarks(sessionId), file)
-    markViewed(sessionId, file, !wasViewed)
-    if (wasViewed) return
-    const next = nextUnviewed(viewedMarks(sessionId), files, path)
-    if (next) showPath(place.current, next.path)
-    else announce('All files are viewed')
+  const writing = useWriting()
+  const named = (path: string) => files.find((one) => one.path === path)
+  return {
+    onViewed(path) {
+      const file = named(path)
+      if (!file || !place.current) return
+      const wasViewed = isViewed(viewedMarks(sessionId), file)
+      markViewed(sessionId, file, !wasViewed)
+      if (wasViewed) return
+      const next = nextUnviewed(viewedMarks(sessionId), files, path)
+      if (next) showPath(place.current, next.path)
+      else announce('All files are viewed')
+    },
+    onDiscard(path) {
+      const file = named(path)
+      if (!file || !writing || !place.current) return
+      const at = files.indexOf(file)
+      const next = files[at + 1] ?? files[at - 1]
+      if (next) showPath(place.current, next.path)
+      writing.discard(file)
+    },
+    onStage(path) {
+      const file = named(path)
+      if (file) writing?.stage?.(file)
+    },
   }
 }
 
@@ -118,7 +144,7 @@ function UnsentRemarks() {
     store.set({ comments: [] })
   }
   return (
-    <div className="sticky bottom-0 z-10 flex items-center gap-2 border-t border-line bg-card px-4 py-2 text-sm">
+    <div className="flex items-center gap-2 border-t border-line bg-card px-4 py-2 text-sm">
       <span className="flex-1">{plural(remarks.length, 'remark')}</span>
       <Button look="quiet" onClick={() => store.set({ comments: [] })}>
         Discard

@@ -1,5 +1,5 @@
 import type { FileChange } from '@parley/protocol'
-import { ChevronRight } from 'lucide-react'
+import { ChevronRight, Minus, Plus, Undo2 } from 'lucide-react'
 import { memo, startTransition, useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { abortable } from '../base/effects.ts'
@@ -7,6 +7,7 @@ import { errorText } from '../base/error-text.logic.ts'
 import { visible } from '../base/format.logic.ts'
 import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
+import { IconButton } from '../parts/button.tsx'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { type DiffLines, diffLines } from '../parts/diff/lines.logic.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
@@ -14,6 +15,7 @@ import { type Comparison, jump, queryOf } from '../session-data/shown-changes.ts
 import { statusLetters } from './file-list.tsx'
 import { PatchView } from './patch-view.tsx'
 import { markViewed } from './viewed.ts'
+import { useWriting } from './writing.tsx'
 
 const maxLinesOpen = 500
 
@@ -77,15 +79,40 @@ export const FileChanges = memo(function FileChanges({ file, viewed, comparison,
             {visible(file.path)}
           </span>
           {file.generated && <span className="shrink-0 text-faint">generated</span>}
+          {file.staged && (
+            <span className="shrink-0 text-good">{file.staged === 'all' ? 'staged' : 'partly staged'}</span>
+          )}
           {file.binary && <span className="shrink-0 text-faint">binary</span>}
           <DiffCount added={file.added ?? 0} removed={file.removed ?? 0} />
         </button>
+        {open && <FileButtons file={file} />}
         <ViewedMark file={file} viewed={viewed} />
       </h3>
       {open && !file.binary && <Patch file={file} comparison={comparison} split={split} stamp={stamp} />}
     </section>
   )
 })
+
+function FileButtons({ file }: { file: FileChange }) {
+  const writing = useWriting()
+  if (!writing) return null
+  const isStaged = file.staged === 'all'
+  return (
+    <span className="flex shrink-0 items-center pl-1">
+      {writing.stage && (
+        <IconButton
+          label={`${isStaged ? 'Unstage' : 'Stage'} ${file.path}`}
+          onClick={() => writing.stage?.(file)}
+        >
+          {isStaged ? <Minus size={14} /> : <Plus size={14} />}
+        </IconButton>
+      )}
+      <IconButton label={`Discard the changes of ${file.path}`} onClick={() => writing.discard(file)}>
+        <Undo2 size={14} />
+      </IconButton>
+    </span>
+  )
+}
 
 function ViewedMark({ file, viewed }: { file: FileChange; viewed: boolean }) {
   const sessionId = useSessionId()
@@ -146,7 +173,7 @@ function Patch({ file, comparison, split, stamp }: PatchProps) {
   if ('error' in patch) return <p className="px-3 py-2 text-sm text-bad">{patch.error}</p>
   return (
     <div ref={place}>
-      <PatchView path={file.path} lines={patch.lines} split={split} />
+      <PatchView file={file} lines={patch.lines} split={split} />
       {patch.cut && <p className="px-3 py-1.5 text-xs text-faint">The rest is too long to show here.</p>}
     </div>
   )

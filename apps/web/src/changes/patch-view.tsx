@@ -1,3 +1,4 @@
+import type { FileChange } from '@parley/protocol'
 import { Fragment, memo, type RefObject, startTransition, useEffect, useMemo, useRef, useState } from 'react'
 import { useFocusBack } from '../base/focus.ts'
 import { plural } from '../base/format.logic.ts'
@@ -5,6 +6,7 @@ import { highlight } from '../parts/code/highlight.ts'
 import { type DiffLines, firstLines, type Hunk } from '../parts/diff/lines.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { type Colours, coloursOf, languageOf, type Side, sidesOf } from './colours.logic.ts'
+import { HunkBar } from './hunk-bar.tsx'
 import { SplitRows, StackedRows } from './patch-rows.tsx'
 import { RemarkForm, useRemarkEditor } from './remark-form.tsx'
 import { linesText, type Place, placeOf, samePlace } from './remarks.logic.ts'
@@ -13,10 +15,11 @@ import { type Words, wordsOf } from './words.logic.ts'
 
 const shownAtFirst = 300
 
-type Props = { path: string; lines: DiffLines; split: boolean }
+type Props = { file: FileChange; lines: DiffLines; split: boolean }
 
 /** The patch of one file, with remarks between its lines. */
-export const PatchView = memo(function PatchView({ path, lines, split }: Props) {
+export const PatchView = memo(function PatchView({ file, lines, split }: Props) {
+  const { path } = file
   const [limit, setLimit] = useState(shownAtFirst)
   const { editing, ...editor } = useRemarkEditor(path)
   const total = lines.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
@@ -54,10 +57,8 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
             {hunks.map((hunk, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: hunks are identified by their index
               <Fragment key={index}>
-                {index > 0 && (
-                  <tr className="gap">
-                    <td colSpan={6}>⋯</td>
-                  </tr>
+                {(index > 0 || lines.hunks.length > 1) && (
+                  <HunkBar file={file} hunk={lines.hunks[index] ?? hunk} at={index} />
                 )}
                 {split ? (
                   <SplitRows hunk={hunk} at={index} {...rows} />

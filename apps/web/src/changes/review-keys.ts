@@ -9,9 +9,10 @@ const hunksIn = (file: Element | undefined) => [
 ]
 const headingOf = (file: Element | undefined) => file?.querySelector<HTMLElement>('h3 button')
 
-/** The path of the file that contains the focus, or that had it last. */
-export function currentPath(panel: Element): string | undefined {
-  return fileWithFocus(panel)?.dataset.path
+/** Calls `action` with the path of the file that contains the focus, or that had it last. */
+function withPath(panel: Element, action: (path: string) => void): void {
+  const path = fileWithFocus(panel)?.dataset.path
+  if (path !== undefined) action(path)
 }
 
 function fileWithFocus(panel: Element): HTMLElement | undefined {
@@ -77,17 +78,35 @@ function remark(panel: Element): void {
   row?.querySelector<HTMLElement>(`td[data-at="${row.dataset.at}"] button`)?.click()
 }
 
-type Actions = {
-  /** Marks the current file as viewed, or removes the mark. */
+/** Clicks the button of the hunk that contains the focus. False if there is none. */
+function pressInHunk(panel: Element, action: string): boolean {
+  const row = document.activeElement?.closest<HTMLElement>('tr[data-at]')
+  if (!row || !panel.contains(row)) return false
+  const [hunk] = row.dataset.at?.split(':') ?? []
+  const bar = row.closest('tbody')?.querySelector(`tr[data-bar="${hunk}"]`)
+  const button = bar?.querySelector<HTMLElement>(`button[data-action=${action}]`)
+  if (!button) return false
+  headingOf(row.closest('section') ?? undefined)?.focus({ preventScroll: true })
+  button.click()
+  return true
+}
+
+export type ReviewActions = {
+  /** Marks a file as viewed, or removes the mark. */
   readonly onViewed: (path: string) => void
+  readonly onDiscard: (path: string) => void
+  readonly onStage: (path: string) => void
 }
 
 /** Handles the keys of the panel, which work outside its fields. */
-export function handleReviewKey(event: KeyboardEvent<HTMLElement>, { onViewed }: Actions): void {
+export function handleReviewKey(
+  event: KeyboardEvent<HTMLElement>,
+  { onViewed, onDiscard, onStage }: ReviewActions,
+): void {
   if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
   if (!preferences.get().singleKeys) return
   const panel = event.currentTarget
-  const keys: Record<string, () => void> = {
+  const keys: Record<string, () => unknown> = {
     j: () => moveFile(panel, 1),
     n: () => moveFile(panel, 1),
     k: () => moveFile(panel, -1),
@@ -95,10 +114,9 @@ export function handleReviewKey(event: KeyboardEvent<HTMLElement>, { onViewed }:
     ']': () => moveHunk(panel, 1),
     '[': () => moveHunk(panel, -1),
     c: () => remark(panel),
-    v: () => {
-      const path = currentPath(panel)
-      if (path !== undefined) onViewed(path)
-    },
+    v: () => withPath(panel, onViewed),
+    s: () => pressInHunk(panel, 'stage') || withPath(panel, onStage),
+    x: () => pressInHunk(panel, 'discard') || withPath(panel, onDiscard),
   }
   const action = keys[event.key]
   if (!action) return

@@ -1,5 +1,5 @@
 import type { Changes, FileChange } from '@parley/protocol'
-import { startTransition, useEffect, useRef, useState } from 'react'
+import { startTransition, useCallback, useEffect, useRef, useState } from 'react'
 import { client, useConnection } from '../base/client.ts'
 import { usePageVisible, useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
@@ -59,7 +59,8 @@ export function useChanges() {
     return () => clearTimeout(timer)
   }, [ended, online])
   useWindowEvent('focus', () => document.hidden || refresh.current())
-  return { ...seen, refresh: () => refresh.current() }
+  const refreshAll = useCallback(() => refresh.current(), [])
+  return { ...seen, refresh: refreshAll }
 }
 
 type Query = {

@@ -63,6 +63,8 @@ const groups: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       [['↑', '↓'], 'Move through lines; with Shift, choose lines'],
       [['C'], 'Write a remark'],
       [['V'], 'Mark as viewed, and go to the next file'],
+      [['S'], 'Stage the change or the file, or unstage it'],
+      [['X'], 'Discard the change, or the file'],
     ],
   ],
   [

@@ -1,0 +1,52 @@
+import type { FileChange } from '@parley/protocol'
+import { hunkRange } from '@parley/protocol/diff'
+import type { Hunk } from '../parts/diff/lines.logic.ts'
+import { useWriting } from './writing.tsx'
+
+/** The row above a hunk, with what can be done with the hunk alone. */
+export function HunkBar({ file, hunk, at }: { file: FileChange; hunk: Hunk; at: number }) {
+  const writing = useWriting()
+  return (
+    <tr className="gap group/bar" data-bar={at}>
+      <td colSpan={6}>
+        <div className="sticky left-3 flex w-[calc(100cqw-1.5rem)] items-center gap-1">
+          <span className="flex-1">⋯</span>
+          {writing?.stage && file.staged === undefined && (
+            <HunkButton
+              action="stage"
+              label={`Stage change ${at + 1} of ${file.path}`}
+              onClick={() => writing.stage?.(file, [hunkRange(hunk)])}
+            >
+              Stage
+            </HunkButton>
+          )}
+          {writing && (
+            <HunkButton
+              action="discard"
+              label={`Discard change ${at + 1} of ${file.path}`}
+              onClick={() => writing.discard(file, [hunkRange(hunk)])}
+            >
+              Discard
+            </HunkButton>
+          )}
+        </div>
+      </td>
+    </tr>
+  )
+}
+
+type ButtonProps = { action: string; label: string; onClick: () => void; children: string }
+
+function HunkButton({ action, label, onClick, children }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      data-action={action}
+      aria-label={label}
+      onClick={onClick}
+      className="rounded px-1.5 font-sans text-xs text-soft opacity-0 group-hover/bar:opacity-100 hover:bg-hover hover:text-ink focus-visible:opacity-100 pointer-coarse:min-h-11 pointer-coarse:opacity-100"
+    >
+      {children}
+    </button>
+  )
+}

@@ -1,0 +1,107 @@
+import { type ChangeScope, type FileChange, type HunkRange, hasCode } from '@parley/protocol'
+import { createContext, type ReactNode, useContext, useMemo } from 'react'
+import { client } from '../base/client.ts'
+import { plural, visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
+import { toast, toastError } from '../parts/toasts.tsx'
+import { useSessionId } from '../session-data/session-context.tsx'
+
+/** What a person can do with the shown changes, besides reading them. */
+export type Writing = {
+  /** Discards the changes of a file, or some hunks of its patch. */
+  discard(file: FileChange, hunks?: readonly HunkRange[]): void
+  /** Stages a file or some of its hunks, or unstages a file that is staged. Absent if the changes are not those since HEAD. */
+  stage?(file: FileChange, hunks?: readonly HunkRange[]): void
+}
+
+const WritingContext = createContext<Writing | undefined>(undefined)
+
+/** Undefined if the person may not change files, or if the shown changes are not known yet. */
+export const useWriting = () => useContext(WritingContext)
+
+type ProviderProps = {
+  base: string | undefined
+  scope: ChangeScope
+  onDone: () => void
+  children: ReactNode
+}
+
+export function WritingProvider({ base, scope, onDone, children }: ProviderProps) {
+  const sessionId = useSessionId()
+  const decides = useMay('decide')
+  const writing = useMemo(
+    () => (decides && base !== undefined ? createWriting({ sessionId, base, scope, onDone }) : undefined),
+    [decides, sessionId, base, scope, onDone],
+  )
+  return <WritingContext value={writing}>{children}</WritingContext>
+}
+
+/** How long the undo of a discard is offered. */
+const undoMs = 20_000
+
+type Parts = {
+  readonly sessionId: string
+  readonly base: string
+  readonly scope: ChangeScope
+  readonly onDone: () => void
+}
+
+function createWriting({ sessionId, base, scope, onDone }: Parts): Writing {
+  return {
+    ...(scope === 'commit' && {
+      stage: (file, hunks) =>
+        void stage(sessionId, file, hunks).then(onDone, (thrown) => refused(thrown, onDone)),
+    }),
+    discard(file, hunks) {
+      const { path, from, blob } = file
+      if (blob === undefined) return void toast('This file is too large to be discarded here.')
+      const files = [{ path, blob, ...(from !== undefined && { from }), ...(hunks && { hunks: [...hunks] }) }]
+      const what = hunks
+        ? `${plural(hunks.length, 'change')} of ${visible(path)}`
+        : `the changes of ${visible(path)}`
+      client.command(sessionId, { type: 'changes.discard', base, files }).then(
+        ({ seq }) => {
+          onDone()
+          toast(`Discarded ${what}`, { ms: undoMs, action: { label: 'Undo', run: () => undo(seq) } })
+        },
+        (thrown) => refused(thrown, onDone),
+      )
+    },
+  }
+
+  function undo(discarded: number): void {
+    client.command(sessionId, { type: 'changes.restore', discarded }).then(
+      () => {
+        onDone()
+        toast('Restored what was discarded')
+      },
+      (thrown) => refused(thrown, onDone),
+    )
+  }
+}
+
+async function stage(
+  sessionId: string,
+  { path, from, blob, staged }: FileChange,
+  hunks: readonly HunkRange[] | undefined,
+): Promise<void> {
+  const moved = from !== undefined && { from }
+  if (staged !== 'all') {
+    if (blob === undefined) return void toast('This file is too large to be staged here.')
+    const files = [{ path, blob, ...moved, ...(hunks && { hunks: [...hunks] }) }]
+    await client.command(sessionId, { type: 'changes.stage', files })
+    return
+  }
+  // What is staged may be stored in another form than the file in the folder.
+  const inIndex = await client.call('listChanges', { params: { id: sessionId }, query: { side: 'staged' } })
+  const files = inIndex.files.flatMap((file) =>
+    file.path === path && file.blob !== undefined ? [{ path, blob: file.blob, ...moved }] : [],
+  )
+  if (files.length > 0) await client.command(sessionId, { type: 'changes.unstage', files })
+}
+
+/** After a conflict the shown changes are outdated. */
+function refused(thrown: unknown, onDone: () => void): void {
+  if (hasCode(thrown, 'conflict')) onDone()
+  toastError(thrown)
+}

@@ -32,6 +32,7 @@ import { search } from './search.ts'
 import { start } from './start.ts'
 import { storedBytes } from './stored-bytes.ts'
 import { telemetry } from './telemetry.ts'
+import { worktrees } from './worktrees.ts'
 
 /** Every figure, in the order of the table. To add one, write a file that exports a Figure, and add it here. */
 const figures: readonly Figure[] = [
@@ -47,6 +48,7 @@ const figures: readonly Figure[] = [
   opening,
   fold,
   handOff,
+  worktrees,
   storedBytes,
   memory,
   start,

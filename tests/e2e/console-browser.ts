@@ -87,9 +87,13 @@ export class ConsoleServer {
     await exit
   }
 
-  async call<Reply>(path: string, body?: unknown): Promise<Reply> {
+  async call<Reply>(
+    path: string,
+    body?: unknown,
+    method = body === undefined ? 'GET' : 'POST',
+  ): Promise<Reply> {
     const response = await fetch(`${this.url}${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
+      method,
       headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })

@@ -13,6 +13,7 @@ import { BackToSessions } from '../parts/link.tsx'
 import { AllSessions, Problem } from '../parts/problem.tsx'
 import { Toasts } from '../parts/toasts.tsx'
 import { updateTab } from '../session-data/news.ts'
+import { worktreeRemoval } from '../session-data/worktree-removal.ts'
 import { Sidebar } from '../sessions/sidebar.tsx'
 import { StartPage } from '../start/start-page.tsx'
 import { handlePageKey } from './keys.ts'
@@ -26,6 +27,7 @@ const pages = {
 const signedOutPart = lazyPart(() => import('../sign-in/signed-out-page.tsx'))
 const palettePart = lazyPart(() => import('../palette/palette.tsx'))
 const railPart = lazyPart(() => import('../sessions/sidebar-rail.tsx'))
+const worktreePart = lazyPart(() => import('./worktree-dialog.tsx'))
 const keysPart = lazyPart(() => import('../settings/keys-dialog.tsx'))
 
 export function App() {
@@ -35,6 +37,8 @@ export function App() {
   const isNarrow = useIsNarrow()
   const isCollapsed = useStore(preferences, ({ sidebarCollapsed }) => sidebarCollapsed) && !isNarrow
   const close = () => pageDialog.set(undefined)
+  const removal = useStore(worktreeRemoval)
+  const closeRemoval = () => worktreeRemoval.set(undefined)
   useWindowEvent('keydown', handlePageKey)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the route
   useEffect(updateTab, [route])
@@ -91,6 +95,13 @@ export function App() {
       {shown === 'keys' && (
         <Dialog label="Keyboard shortcuts" className="w-[min(46rem,calc(100vw-1.5rem))]!" onClose={close}>
           <Lazy part={keysPart}>{(KeysDialog) => <KeysDialog onClose={close} />}</Lazy>
+        </Dialog>
+      )}
+      {removal && (
+        <Dialog label="Remove the worktree" onClose={closeRemoval}>
+          <Lazy part={worktreePart}>
+            {(WorktreeDialog) => <WorktreeDialog removal={removal} onClose={closeRemoval} />}
+          </Lazy>
         </Dialog>
       )}
       <Announcer />

@@ -14,6 +14,7 @@ import { Queue } from '../composer/queue.tsx'
 import { BypassStrip } from '../composer/session-settings.tsx'
 import { announce } from '../parts/announcer.tsx'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { NeedsScope } from '../parts/needs-scope.tsx'
 import { AllSessions, Problem } from '../parts/problem.tsx'
@@ -28,6 +29,8 @@ import { Timeline } from '../timeline/timeline.tsx'
 import { useOpenWithFirstChange } from './open-with-first-change.ts'
 import { SessionHeader } from './session-header.tsx'
 import { SidePanel } from './side-panel.tsx'
+
+const worktreePart = lazyPart(() => import('./worktree-strip.tsx'))
 
 /** Fetches the code that most sessions need, ahead of time. */
 export function fetchSessionParts(): void {
@@ -106,6 +109,10 @@ function Dock() {
   const id = useSessionState((state) => state.id)
   const agent = useSessionState((state) => state.agent)
   const cwd = useSessionState((state) => state.cwd)
+  const worktreeShown = useSessionState(
+    ({ worktree }) =>
+      worktree !== undefined && (worktree.phase !== 'ready' || worktree.failure !== undefined),
+  )
   const awaited = useAwaited()
   const [prompts, decides] = [useMay('prompt'), useMay('decide')]
   const { open, answered } = useUnansweredFirst(requests)
@@ -154,6 +161,7 @@ function Dock() {
       )}
       <Queue />
       <BypassStrip />
+      {worktreeShown && <Lazy part={worktreePart}>{(WorktreeStrip) => <WorktreeStrip />}</Lazy>}
       {prompts ? (
         <Composer />
       ) : (

@@ -45,6 +45,12 @@ export function amount(count: number): string {
   return `${(count / 1_000_000).toFixed(1)}M`
 }
 
+export function bytes(count: number): string {
+  if (count < 1000) return `${count} B`
+  if (count < 1_000_000) return `${Math.round(count / 1000)} KB`
+  return count < 1e9 ? `${Math.round(count / 1_000_000)} MB` : `${(count / 1e9).toFixed(1)} GB`
+}
+
 export function dollars(usd: number): string {
   if (usd === 0) return '$0'
   return usd < 0.01 ? '<$0.01' : `$${usd.toFixed(2)}`

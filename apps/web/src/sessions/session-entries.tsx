@@ -1,18 +1,20 @@
 import type { ExportFormat, SessionSummary } from '@parley/protocol'
-import { Archive, ArchiveRestore, Download, Pin, PinOff, Trash2 } from 'lucide-react'
+import { Archive, ArchiveRestore, Download, FolderMinus, Pin, PinOff, Trash2 } from 'lucide-react'
 import { client } from '../base/client.ts'
 import { may } from '../base/self.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
+import { worktreeRemoval } from '../session-data/worktree-removal.ts'
 import { deleteWithUndo } from './deleting.ts'
 
-type Session = Pick<SessionSummary, 'id' | 'title' | 'pinned' | 'archived'>
+type Session = Pick<SessionSummary, 'id' | 'title' | 'pinned' | 'archived' | 'worktree'>
 
 /** The menu entries to pin, archive and delete a session, without those that the person may not use. */
-export function lifecycleEntries({ id, title, pinned, archived }: Session): {
+export function lifecycleEntries({ id, title, pinned, archived, worktree }: Session): {
   readonly change: readonly MenuEntry[]
   readonly remove: readonly MenuEntry[]
 } {
+  const hasWorktree = worktree?.phase === 'ready' && worktree.of === undefined && may('decide')
   const pin: MenuEntry = pinned
     ? { label: 'Unpin', icon: PinOff, onSelect: () => update(id, { pinned: false }) }
     : { label: 'Pin', icon: Pin, onSelect: () => update(id, { pinned: true }) }
@@ -22,14 +24,22 @@ export function lifecycleEntries({ id, title, pinned, archived }: Session): {
         icon: ArchiveRestore,
         onSelect: () => update(id, { archived: false }),
       }
-    : { label: 'Archive', icon: Archive, onSelect: () => archiveWithUndo(id, title) }
+    : { label: 'Archive', icon: Archive, onSelect: () => archiveWithUndo(id, title, hasWorktree) }
+  const removal: MenuEntry = {
+    label: 'Remove worktree…',
+    icon: FolderMinus,
+    onSelect: () => worktreeRemoval.set({ id, title }),
+  }
   const remove: MenuEntry = {
     label: 'Delete',
     icon: Trash2,
     danger: true,
     onSelect: () => deleteWithUndo({ id, title }),
   }
-  return { change: may('prompt') ? [pin, archive] : [], remove: may('admin') ? [remove] : [] }
+  return {
+    change: [...(may('prompt') ? [pin, archive] : []), ...(hasWorktree ? [removal] : [])],
+    remove: may('admin') ? [remove] : [],
+  }
 }
 
 type Change = { readonly pinned?: boolean; readonly archived?: boolean }
@@ -38,12 +48,16 @@ function update(id: string, body: Change, done?: () => void): void {
   client.call('patchSession', { params: { id }, body }).then(done, toastError)
 }
 
-/** Archives a session and shows a toast with an undo button, since the row disappears from the list. */
-function archiveWithUndo(id: string, title: string): void {
+/**
+ * Archives a session and shows a toast with an undo button, since the row disappears from the list. Offers to remove the
+ * worktree, which is not used any more.
+ */
+function archiveWithUndo(id: string, title: string, hasWorktree: boolean): void {
   const undo = () => update(id, { archived: false })
-  update(id, { archived: true }, () =>
-    toast(`Archived “${title || 'Untitled'}”`, { action: { label: 'Undo', run: undo } }),
-  )
+  update(id, { archived: true }, () => {
+    toast(`Archived “${title || 'Untitled'}”`, { action: { label: 'Undo', run: undo } })
+    if (hasWorktree) worktreeRemoval.set({ id, title, archived: true })
+  })
 }
 
 const formats: Record<ExportFormat, string> = {

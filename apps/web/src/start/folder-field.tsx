@@ -91,7 +91,7 @@ export function FolderField({ value, problem, onChange, onLeave }: Props) {
 /** The choices below the field, and the keys that select one. */
 function useFolderChoices(value: string, onChange: (folder: string) => void) {
   const { sessions } = useSessions({ archived: 'all' })
-  const recents = [...new Set(sessions.map((session) => session.cwd))]
+  const recents = [...new Set(sessions.filter(({ worktree }) => !worktree).map(({ cwd }) => cwd))]
   const [open, setOpen] = useState(false)
   const [place, setPlace] = useState(-1)
   const found = useFolders(value, open)

@@ -26,6 +26,9 @@ import { agentNotice, pickAgent } from './agent-notice.logic.ts'
 
 const typedFolder = () => newSessionChoices.get().folder ?? preferences.get().folder ?? ''
 
+/** The worktree of the new session. An empty base is the commit that is checked out. */
+export type ChosenWorktree = { readonly base?: string; readonly copy: readonly string[] }
+
 export type SessionChoices = ReturnType<typeof useSessionChoices>
 
 /** The choices for a new session, and the function that creates it. */
@@ -39,11 +42,13 @@ export function useSessionChoices() {
   const { settings, ...settingChoices } = useSettings(agent)
   // Not stored: the person decides for each session whether to trust the folder.
   const [trust, chooseTrust] = useState(false)
+  const [worktree, chooseWorktree] = useState<ChosenWorktree>()
   const [sending, setSending] = useState(false)
   const draft = draftOf(newSessionKey).text
   const attachments = useAttachments(newSessionKey, agent)
   const session = agent && { agent: agent.id, cwd: folder.cwd, ...settings }
-  useAnnouncement(draft, session)
+  // The agent of a worktree cannot be started before the worktree is made.
+  useAnnouncement(draft, worktree ? undefined : session)
 
   const start = async () => {
     if (!session || sending) return
@@ -57,13 +62,14 @@ export function useSessionChoices() {
       const { id, cwd } = await client.createSession({
         ...session,
         ...(trust && { trust }),
+        ...(worktree && { worktree: requested(worktree) }),
         ...(prompt.length > 0 && { prompt }),
       })
       // Keep text that was written while the session was created: it was not sent.
       if (draft.get() === text) draft.set('')
       for (const one of attached) attachments.remove(one.id)
       newSessionChoices.set({})
-      setPreferences({ agent: session.agent, folder: cwd })
+      setPreferences({ agent: session.agent, folder: worktree ? session.cwd : cwd })
       navigate({ name: 'session', id })
     } catch (thrown) {
       const wrong = folderProblem(thrown)
@@ -81,11 +87,17 @@ export function useSessionChoices() {
     chooseAgent: (id: string) => changeNewSession({ agent: id }),
     trust,
     chooseTrust,
+    worktree,
+    chooseWorktree,
     draft,
     attachments,
     sending,
     start,
   }
+}
+
+function requested({ base, copy }: ChosenWorktree) {
+  return { ...(base && { base }), copy: [...copy] }
 }
 
 function useFolder() {

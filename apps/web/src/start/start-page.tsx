@@ -23,6 +23,7 @@ import { FolderField } from './folder-field.tsx'
 import { type SessionChoices, useSessionChoices } from './session-choices.ts'
 
 const recentPart = lazyPart(() => import('./recent.tsx'))
+const worktreePart = lazyPart(() => import('./worktree-choice.tsx'))
 
 /** The page for a new session: one composer, and below it examples, recent projects and recent sessions. */
 export function StartPage() {
@@ -68,6 +69,18 @@ function NewSession() {
         >
           <Task choices={choices} />
           <Trust choices={choices} />
+          {/* The space is reserved, so that nothing shifts when the choice appears. */}
+          <div className="min-h-7 pointer-coarse:min-h-12">
+            <Lazy part={worktreePart} frame={() => null}>
+              {(WorktreeChoice) => (
+                <WorktreeChoice
+                  cwd={choices.cwd}
+                  chosen={choices.worktree}
+                  onChoose={choices.chooseWorktree}
+                />
+              )}
+            </Lazy>
+          </div>
         </form>
         {agent && readinessOf(agent) === 'unsure' && agent.hint !== undefined && (
           <div className="mt-2 rounded-lg border border-line *:border-t-0">

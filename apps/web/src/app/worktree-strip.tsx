@@ -1,0 +1,133 @@
+import type { KnownWorktree } from '@parley/protocol'
+import { GitBranch, LoaderCircle } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { client } from '../base/client.ts'
+import { visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
+import { announce } from '../parts/announcer.tsx'
+import { Button } from '../parts/button.tsx'
+import { ScrollRegion } from '../parts/scroll-region.tsx'
+import { toastError } from '../parts/toasts.tsx'
+import { useSessionState } from '../session-data/session-context.tsx'
+
+/** The state of the session's worktree above the composer, unless the agent can simply work there. */
+export default function WorktreeStrip() {
+  const worktree = useSessionState((state) => state.worktree)
+  const phase = worktree?.phase
+  useEffect(() => {
+    if (phase && phase !== 'ready') announce(titles[phase])
+  }, [phase])
+  if (!worktree || (worktree.phase === 'ready' && !worktree.failure)) return null
+  return (
+    <section
+      aria-label="Worktree"
+      data-testid="worktree"
+      className={`mb-2 shrink-0 rounded-xl border px-3.5 py-2.5 text-sm ${worktree.failure ? 'border-wait-line bg-wait-wash' : 'border-line bg-side'}`}
+    >
+      <State worktree={worktree} />
+    </section>
+  )
+}
+
+const titles: Readonly<Record<KnownWorktree['phase'], string>> = {
+  making: 'Making the worktree…',
+  preparing: 'Preparing the worktree…',
+  ready: 'The worktree could not be removed.',
+  failed: 'The worktree could not be made ready.',
+  removing: 'Removing the worktree…',
+  removed: 'The worktree was removed.',
+  restoring: 'Restoring the worktree…',
+}
+
+function State({ worktree }: { worktree: KnownWorktree }) {
+  const { phase, branch, failure, removed, since } = worktree
+  const isUnderWay = titles[phase].endsWith('…')
+  const Icon = isUnderWay ? LoaderCircle : GitBranch
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-x-2 gap-y-1.5">
+        <Icon
+          size={15}
+          aria-hidden
+          className={`shrink-0 text-soft ${isUnderWay ? 'motion-safe:animate-spin' : ''}`}
+        />
+        <p className="min-w-0 flex-1 font-medium">
+          {removed?.missing && phase === 'removed' ? 'The folder of the worktree is gone.' : titles[phase]}{' '}
+          <span className="font-mono text-xs font-normal [overflow-wrap:anywhere] text-soft">
+            {visible(branch)}
+          </span>
+          {isUnderWay && <Elapsed since={since} />}
+        </p>
+        <Actions worktree={worktree} />
+      </div>
+      {isUnderWay && phase !== 'removing' && (
+        <p className="pt-1 text-xs text-soft">Prompts wait until the worktree is ready.</p>
+      )}
+      {phase === 'removed' && (
+        <p className="pt-1 text-xs text-soft">
+          This session can be read. Restore the worktree to go on: its commits and changes come back.
+        </p>
+      )}
+      {failure && <p className="pt-1 text-xs [overflow-wrap:anywhere]">{visible(failure.error.message)}</p>}
+      {failure?.setup && (
+        <ScrollRegion
+          label="The end of the output"
+          className="mt-1.5 max-h-40 overflow-auto rounded-md border border-line bg-page px-2.5 py-1.5 font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]"
+        >
+          {visible(`$ ${failure.setup.command}\n${failure.setup.tail}`)}
+        </ScrollRegion>
+      )}
+    </>
+  )
+}
+
+function Actions({ worktree: { phase, failure } }: { worktree: KnownWorktree }) {
+  const id = useSessionState((state) => state.id)
+  const isOwn = useSessionState((state) => state.worktree?.of === undefined)
+  const prompts = useMay('prompt')
+  const [isSending, setSending] = useState(false)
+  const send = (command: Parameters<typeof client.command>[1]) => {
+    setSending(true)
+    client
+      .command(id, command)
+      .catch(toastError)
+      .finally(() => setSending(false))
+  }
+  if (!prompts || !isOwn) return null
+  if (phase === 'removed')
+    return (
+      <Button look="primary" disabled={isSending} onClick={() => send({ type: 'worktree.restore' })}>
+        Restore worktree
+      </Button>
+    )
+  if (phase !== 'failed') return null
+  return (
+    <>
+      {failure?.setup && (
+        <Button
+          disabled={isSending}
+          onClick={() => send({ type: 'worktree.retry', setup: false })}
+          title="Makes the worktree, but does not run the setup command"
+        >
+          Skip setup
+        </Button>
+      )}
+      <Button look="primary" disabled={isSending} onClick={() => send({ type: 'worktree.retry' })}>
+        Retry
+      </Button>
+    </>
+  )
+}
+
+/** How long a step has taken, once that is worth knowing. */
+function Elapsed({ since }: { since: number }) {
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  const seconds = Math.floor((now - since) / 1000)
+  if (seconds < 3) return null
+  const text = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`
+  return <span className="pl-2 text-xs font-normal text-soft">{text}</span>
+}

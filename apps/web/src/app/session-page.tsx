@@ -28,8 +28,8 @@ import { fetchTurnLines } from '../timeline/lazy-turn-line.tsx'
 import { Timeline } from '../timeline/timeline.tsx'
 import { useOpenWithFirstChange } from './open-with-first-change.ts'
 import { SessionHeader } from './session-header.tsx'
-import { SidePanel } from './side-panel.tsx'
 
+const panelPart = lazyPart(() => import('./side-panel.tsx'))
 const worktreePart = lazyPart(() => import('./worktree-strip.tsx'))
 
 /** Fetches the code that most sessions need, ahead of time. */
@@ -39,6 +39,7 @@ export function fetchSessionParts(): void {
   fetchCallDetails()
   fetchCards()
   fetchTurnLines()
+  panelPart.fetch()
 }
 
 export function SessionPage({ id }: { id: string }) {
@@ -86,7 +87,9 @@ function Session() {
         )}
         <Dock />
       </div>
-      {panel !== 'none' && loaded && <SidePanel panel={panel} />}
+      {panel !== 'none' && loaded && (
+        <Lazy part={panelPart}>{(SidePanel) => <SidePanel panel={panel} />}</Lazy>
+      )}
     </div>
   )
 }

@@ -50,7 +50,7 @@ function useCloseOnBack(): void {
  * A panel beside the conversation. On a phone it covers the conversation. On medium screens the session list is
  * hidden (app.tsx looks for `data-panel`).
  */
-export function SidePanel({ panel }: { panel: Panel }) {
+export default function SidePanel({ panel }: { panel: Panel }) {
   const { title, width, part } = panels[panel]
   const chosenWidth = usePanelWidth(panel)
   const opensTerminals = useMay('terminal')

@@ -71,15 +71,17 @@ function NewSession() {
           <Trust choices={choices} />
           {/* The space is reserved, so that nothing shifts when the choice appears. */}
           <div className="min-h-7 pointer-coarse:min-h-12">
-            <Lazy part={worktreePart} frame={() => null}>
-              {(WorktreeChoice) => (
-                <WorktreeChoice
-                  cwd={choices.cwd}
-                  chosen={choices.worktree}
-                  onChoose={choices.chooseWorktree}
-                />
-              )}
-            </Lazy>
+            {choices.folder.trim() !== '' && (
+              <Lazy part={worktreePart} frame={() => null}>
+                {(WorktreeChoice) => (
+                  <WorktreeChoice
+                    cwd={choices.cwd}
+                    chosen={choices.worktree}
+                    onChoose={choices.chooseWorktree}
+                  />
+                )}
+              </Lazy>
+            )}
           </div>
         </form>
         {agent && readinessOf(agent) === 'unsure' && agent.hint !== undefined && (

@@ -1,6 +1,6 @@
 import type { NodeInfo } from '@parley/protocol'
 import { expect, it } from 'vitest'
-import { machineOf, refreshDelay } from './nodes.logic.ts'
+import { isOwnPlace, machineOf, refreshDelay } from './nodes.logic.ts'
 
 const node = (id: number, machine: string, state: NodeInfo['state'] = 'alive'): NodeInfo => ({
   id,
@@ -17,6 +17,12 @@ it('names the machine of a session if there are several machines', () => {
   const nodes = [node(1, 'desk'), node(2, 'laptop')]
   expect(machineOf(nodes, 'machine:desk')).toEqual({ name: 'desk', isAway: false })
   expect(machineOf(nodes, 'machine:laptop')).toEqual({ name: 'laptop', isAway: false })
+})
+
+it('has the folders of a place only on the machine of its own server', () => {
+  const nodes = [node(1, 'desk'), node(2, 'laptop')]
+  expect(['machine:desk', 'machine:laptop'].map((place) => isOwnPlace(nodes, place))).toEqual([true, false])
+  expect(isOwnPlace([], undefined)).toBe(true)
 })
 
 it('names no machine if all nodes are on one, before the nodes are known, and on SQLite', () => {

@@ -15,6 +15,11 @@ export function machineOf(nodes: readonly NodeInfo[], place: string | undefined)
   return { name: there.at(-1)?.machine ?? place, isAway }
 }
 
+/** Whether a folder of the place is on the machine of the server that the page uses. */
+export function isOwnPlace(nodes: readonly NodeInfo[], place: string | undefined): boolean {
+  return place === undefined || nodes.some((node) => node.isSelf && node.place === place)
+}
+
 /** The name of the machine of a place, if no server runs there. */
 export function awaitedName(nodes: readonly NodeInfo[], place: string | undefined): string | undefined {
   const machine = machineOf(nodes, place)

@@ -64,7 +64,7 @@ export function GroupHeading(props: Props) {
       </div>
       {root !== undefined && (
         <Menu
-          label={`Menu of the project ${group.name}`}
+          label={`Menu of the project ${visible(group.name)}`}
           tabIndex={-1}
           className="absolute! top-0 right-0.5 opacity-0 group-focus-within/head:opacity-100 group-hover/head:opacity-100 aria-expanded:opacity-100 pointer-coarse:right-0 pointer-coarse:opacity-100"
           part={projectMenu}

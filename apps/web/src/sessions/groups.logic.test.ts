@@ -70,6 +70,7 @@ it.each([
   [{ project: '/srv/shop.git', cwd: '/trees/one' }, true],
   [{ project: '/notes', cwd: '/notes' }, false],
   [{ cwd: '/notes' }, false],
+  [{ cwd: '/w', worktree: { branch: 'parley/a', path: '/w', phase: 'ready' as const } }, true],
   [{ project: '/.git', cwd: '/etc' }, false],
 ])('%o is in a worktree: %s', (at, expected) => {
   expect(isInWorktree(at)).toBe(expected)

@@ -57,8 +57,10 @@ export function shownAtFirst(
   )
 }
 
-/** Whether a session works in another checkout than the root of its project. */
-export function isInWorktree({ project, cwd }: Pick<SessionSummary, 'project' | 'cwd'>): boolean {
+/** Whether a session works in another checkout than the root of its project, whoever made it. */
+export function isInWorktree(session: Pick<SessionSummary, 'project' | 'cwd' | 'worktree'>): boolean {
+  const { project, cwd, worktree } = session
+  if (worktree !== undefined) return true
   if (project === undefined || project === cwd) return false
   const root = projectRoot(project)
   return cwd !== root && !cwd.startsWith(root.endsWith('/') ? root : `${root}/`)

@@ -44,7 +44,7 @@ export default function ProjectDialog({ project, onClose }: Props) {
   }
   return (
     <Dialog
-      label={`Settings of the project ${project.name}`}
+      label={`Settings of the project ${visible(project.name)}`}
       onClose={onClose}
       className="flex-col open:flex"
     >

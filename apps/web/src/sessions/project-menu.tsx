@@ -1,5 +1,6 @@
 import type { Project } from '@parley/protocol'
 import { ClipboardCopy, Plus, Settings2 } from 'lucide-react'
+import { isOwnPlace } from '../base/nodes.logic.ts'
 import { useNodes } from '../base/nodes.ts'
 import { useMay } from '../base/self.ts'
 import type { OpenMenu } from '../parts/menu.tsx'
@@ -15,9 +16,7 @@ export default function ProjectMenu({ root, project, onSettings, ...menu }: Prop
   const starts = useMay('prompt')
   const place = project?.place
   // Only a server on the machine that has the folder can start a session there.
-  const isHere = useNodes(
-    ({ nodes }) => place === undefined || nodes.some((node) => node.isSelf && node.place === place),
-  )
+  const isHere = useNodes(({ nodes }) => isOwnPlace(nodes, place))
   const folder = project ? folderOfProject(project) : root
   const copy = () =>
     navigator.clipboard.writeText(folder).then(() => toast('Copied the folder path.'), toastError)

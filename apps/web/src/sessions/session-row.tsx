@@ -53,7 +53,7 @@ export const SessionRow = memo(function SessionRow(props: Props) {
       aria-current={current ? 'page' : undefined}
       tabIndex={tabStop ? 0 : -1}
       data-session={session.id}
-      onKeyDown={openOnEnter}
+      onKeyDown={openOnKey}
       className={`group/row relative flex rounded-md focus-visible:-outline-offset-2 ${current ? 'bg-hover' : 'hover:bg-hover/60'} ${session.archived ? 'opacity-75' : ''}`}
     >
       {renaming ? (
@@ -62,7 +62,7 @@ export const SessionRow = memo(function SessionRow(props: Props) {
         <RowLink {...props} id={nameId} />
       )}
       <Menu
-        label={`Menu of ${session.title || 'Untitled'}`}
+        label={`Menu of ${visible(session.title) || 'Untitled'}`}
         tabIndex={-1}
         className="absolute! right-0.5 top-0 opacity-0 group-focus-within/row:opacity-100 group-hover/row:opacity-100 aria-expanded:opacity-100 pointer-coarse:right-0 pointer-coarse:opacity-100"
         part={rowMenu}
@@ -74,9 +74,9 @@ export const SessionRow = memo(function SessionRow(props: Props) {
   )
 })
 
-/** Enter on a row opens its session; the link inside is not a stop of the Tab key. */
-function openOnEnter(event: KeyboardEvent<HTMLElement>): void {
-  if (event.key !== 'Enter' || event.target !== event.currentTarget) return
+/** Enter and Space on a row open its session; the link inside is not a stop of the Tab key. */
+function openOnKey(event: KeyboardEvent<HTMLElement>): void {
+  if ((event.key !== 'Enter' && event.key !== ' ') || event.target !== event.currentTarget) return
   event.preventDefault()
   event.currentTarget.querySelector('a')?.click()
 }

@@ -2,7 +2,7 @@ import type { Project, SessionSummary } from '@parley/protocol'
 import { type KeyboardEvent, useId, useState } from 'react'
 import { useAgentNames } from '../base/agents.ts'
 import { useNow } from '../base/clock.ts'
-import { plural } from '../base/format.logic.ts'
+import { folderName, plural } from '../base/format.logic.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
@@ -72,7 +72,7 @@ type GroupProps = TreeProps & {
 }
 
 /** The keys of tree items, by which the tab stop is remembered. */
-export const groupItem = (key: string) => `group ${key}`
+const groupItem = (key: string) => `group ${key}`
 const moreItem = (key: string) => `more ${key}`
 
 function Group(props: GroupProps) {
@@ -142,13 +142,14 @@ function Rows({ sessions, projects, here, stop, level, namesProject, onFocusLost
   const agentName = useAgentNames()
   return sessions.map((session) => {
     const project = projects.get(projectIdFor(session))
-    const branch = project?.folders.find(({ folder }) => folder === session.cwd)?.branch
+    const branch =
+      session.worktree?.branch ?? project?.folders.find(({ folder }) => folder === session.cwd)?.branch
     return (
       <SessionRow
         key={session.id}
         session={session}
         agentName={agentName(session.agent)}
-        projectName={namesProject ? (project?.name ?? session.cwd) : undefined}
+        projectName={namesProject ? (project?.name ?? folderName(session.cwd)) : undefined}
         branch={branch}
         level={level}
         current={session.id === here}

@@ -26,14 +26,14 @@ export function toFirstItem(event: KeyboardEvent<HTMLElement>): void {
 export function useRovingTabStop(here: string | undefined) {
   const tree = useRef<HTMLDivElement>(null)
   const [last, setLast] = useState<string>()
-  const [first, setFirst] = useState<string>()
+  const [stop, setStop] = useState<string>()
   const keyOf = (item: Element | null | undefined) =>
     item instanceof HTMLElement ? (item.dataset.session ?? item.dataset.item) : undefined
   // Runs after each render: a group may have been folded, or the item may have gone.
   useLayoutEffect(() => {
     const items = [...(tree.current?.querySelectorAll('[role=treeitem]') ?? [])]
     const keys = items.map(keyOf)
-    setFirst([last, here].find((key) => key !== undefined && keys.includes(key)) ?? keys[0])
+    setStop([last, here].find((key) => key !== undefined && keys.includes(key)) ?? keys[0])
   })
   const onFocus = ({ target }: FocusEvent) => setLast(keyOf(target.closest('[role=treeitem]')))
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
@@ -53,7 +53,7 @@ export function useRovingTabStop(here: string | undefined) {
       )
     event.preventDefault()
   }
-  return { stop: first, ref: tree, onFocus, onKeyDown }
+  return { stop, ref: tree, onFocus, onKeyDown }
 }
 
 /** The button of the menu of an item. */

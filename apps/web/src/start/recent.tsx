@@ -3,6 +3,8 @@ import { Folder, GitBranch } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useNow } from '../base/clock.ts'
 import { ago, visible } from '../base/format.logic.ts'
+import { isOwnPlace } from '../base/nodes.logic.ts'
+import { useNodes } from '../base/nodes.ts'
 import { Link } from '../parts/link.tsx'
 import { folderOfProject, projectIdFor, useProjects } from '../session-data/projects.ts'
 import { useAllSessions } from '../session-data/session-list.ts'
@@ -25,9 +27,11 @@ export default function Recent({ choices }: { choices: SessionChoices }) {
       {used.length > 0 && (
         <List label="Recent projects">
           {used.map((project) => (
-            <li key={project.id}>
-              <ProjectChoice project={project} choices={choices} />
-            </li>
+            <OwnPlace key={project.id} place={project.place}>
+              <li>
+                <ProjectChoice project={project} choices={choices} />
+              </li>
+            </OwnPlace>
           ))}
         </List>
       )}
@@ -51,6 +55,16 @@ function List({ label, children }: { label: string; children: ReactNode }) {
       <ul>{children}</ul>
     </section>
   )
+}
+
+/** Only a server on the machine that has a folder can start a session there. */
+function OwnPlace({ place, children }: { place: string | undefined; children: ReactNode }) {
+  return place === undefined ? children : <IfOwnPlace place={place}>{children}</IfOwnPlace>
+}
+
+/** A separate component, because only a server with several machines has to ask for its nodes. */
+function IfOwnPlace({ place, children }: { place: string; children: ReactNode }) {
+  return useNodes(({ nodes }) => isOwnPlace(nodes, place)) ? children : null
 }
 
 /** Puts the folder of a project into the folder field. */

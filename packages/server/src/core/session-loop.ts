@@ -82,6 +82,7 @@ export class SessionLoop {
   /** Called when the recovery is recorded: from now on the loop acts. */
   start(): void {
     this.#isRecovered = true
+    this.snapshots.started(this.#state)
     this.wake()
     this.#watchRequests()
   }

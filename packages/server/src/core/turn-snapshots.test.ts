@@ -71,6 +71,19 @@ describe('a turn', () => {
     expect(test.problems).toEqual([])
   })
 
+  it('with which a session is created has a snapshot before it too', async () => {
+    const { test } = await tested({})
+    await using _ = test
+    const session = await test.create({
+      prompt: JSON.stringify([{ type: 'wait', gate: 'g' }, write('a', 'x')]),
+    })
+    const [before] = await taken(session, 1)
+    test.gates.open('g')
+    const [, after] = await taken(session, 2)
+    expect([before?.when, before?.late, after?.when]).toEqual(['before', undefined, 'after'])
+    expect(before?.tree).not.toBe(after?.tree)
+  })
+
   it('never waits for its snapshots, which are late if a call that writes began first', async () => {
     const held = Promise.withResolvers<void>()
     const { test } = await tested({

@@ -1,4 +1,11 @@
-import { hasCode, messageOf, readOnlyKinds, type SessionEvent, type SnapshotWhen } from '@parley/protocol'
+import {
+  hasCode,
+  messageOf,
+  readOnlyKinds,
+  type SessionEvent,
+  type SessionState,
+  type SnapshotWhen,
+} from '@parley/protocol'
 import type { FolderSnapshot } from './session-folder.ts'
 import type { SessionContext } from './session-services.ts'
 
@@ -23,8 +30,7 @@ export class TurnSnapshots {
   }
 
   recorded(events: readonly SessionEvent[]): void {
-    const { services, stopping } = this.#context
-    if (!services.sessionFolder || services.awaits !== undefined || stopping.aborted) return
+    if (!this.#mayTake) return
     // A turn that starts and ends at once took place elsewhere.
     const ended = new Set(events.flatMap(({ type, turnId }) => (type === 'turn.ended' ? [turnId] : [])))
     const started = new Set(events.flatMap(({ type, turnId }) => (type === 'turn.started' ? [turnId] : [])))
@@ -34,6 +40,18 @@ export class TurnSnapshots {
       if (type === 'turn.ended' && turnId && !started.has(turnId)) this.#take('after', turnId)
       if (type === 'tool-call.called' && !readOnlyKinds.has(event.kind)) this.#writes()
     }
+  }
+
+  /** Called when the session starts to work: a session that is created with a prompt begins with an open turn. */
+  started({ turn, snapshots }: SessionState): void {
+    const isNew = turn && !turn.delivered && !turn.parked
+    const isKnown = snapshots?.turns.some(({ turnId }) => turnId === turn?.turnId)
+    if (isNew && !isKnown && this.#mayTake) this.#take('before', turn.turnId)
+  }
+
+  get #mayTake(): boolean {
+    const { services, stopping } = this.#context
+    return services.sessionFolder !== undefined && services.awaits === undefined && !stopping.aborted
   }
 
   /** Resolves when no snapshot is being taken. */

@@ -18,7 +18,6 @@ import { root, server } from './workspace.ts'
  * - `translate`: native messages into outputs; `translate-state` has its state, `translate-*` its parts
  * - `memory`: the conversations that the agent stores
  * - `host-tools`: offers the host tools to the agent
- * - `rewind`: puts files back to their state before a prompt
  */
 const interior = {
   required: [
@@ -33,7 +32,7 @@ const interior = {
     'translate-state',
     'memory',
   ],
-  optional: ['program', 'conversation', 'requests', 'question', 'host-tools', 'rewind'],
+  optional: ['program', 'conversation', 'requests', 'question', 'host-tools'],
 }
 
 /** Files for features that only one agent has. No other file may be added. */

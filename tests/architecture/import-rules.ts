@@ -231,6 +231,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/adapters/scripted`,
       `${server}/stores`,
       `${server}/tools`,
+      `${server}/workspace/session-folder.ts`,
       `${server}/index.ts`,
     ],
     packages: [

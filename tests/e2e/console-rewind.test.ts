@@ -1,8 +1,12 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SessionState, TurnSnapshots } from '@parley/protocol'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import { done } from './claude-fixture.ts'
+import { bash, done } from './claude-fixture.ts'
+import { seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { conversation, eventually, openSession, prompt, say } from './console-page.ts'
 
@@ -15,6 +19,13 @@ const { server, openTab } = consoleFixture(async (made) => {
 const fact = (herb: string) => modelPrompt(`The herb is ${herb}.`, done)
 const recall = modelPrompt('What did I say?', { say: 'history' })
 
+/** Sends the second prompt when the first turn has ended: a queued prompt would be withdrawn in a fork. */
+async function sendSecond(id: string, text: string): Promise<void> {
+  const turns = async () => (await server.call<SessionState>(`/api/sessions/${id}?tail=0`)).turns
+  await eventually(turns).toBe(1)
+  await server.call(`/api/sessions/${id}/commands`, { type: 'prompt.submit', commandId: 'second', text })
+}
+
 /** A session with two prompts, each of which states a fact. */
 async function told(page: Page): Promise<string> {
   const { id } = await server.call<{ id: string }>('/api/sessions', {
@@ -22,11 +33,7 @@ async function told(page: Page): Promise<string> {
     cwd: server.project,
     prompt: fact('dill'),
   })
-  await server.call(`/api/sessions/${id}/commands`, {
-    type: 'prompt.submit',
-    commandId: 'second',
-    text: fact('mint'),
-  })
+  await sendSecond(id, fact('mint'))
   await openSession(page, server, id)
   await eventually(() => conversation(page).getByText('That is done.', { exact: true }).count()).toBe(2)
   return id
@@ -71,15 +78,77 @@ it('a prompt is forked from its menu, and the new session opens with the prompt,
   expect(consoleErrors).toEqual([])
 })
 
+const files = (page: Page) =>
+  page.getByRole('dialog', { name: 'Go back to here' }).getByRole('group', { name: 'Files' })
+
+/** A session in which a command of the agent wrote files. */
+async function written(page: Page): Promise<string> {
+  const { id } = await server.call<{ id: string }>('/api/sessions', {
+    agent: 'claude',
+    cwd: server.project,
+    mode: 'bypass',
+    prompt: fact('dill'),
+  })
+  const text = modelPrompt('Write files.', bash('printf "mint\n" > herb.txt; printf "x\n" > other.txt'), done)
+  await sendSecond(id, text)
+  await openSession(page, server, id)
+  const state = () => server.call<SessionState>(`/api/sessions/${id}?tail=0`)
+  const isComplete = (turn: TurnSnapshots) => turn.before !== undefined && turn.after !== undefined
+  await eventually(async () => (await state()).snapshots?.turns.filter(isComplete).length).toBe(2)
+  return id
+}
+
+const goBack = async (page: Page, words: string) => {
+  await openMenu(page, words)
+  await page.getByRole('menuitem', { name: 'Go back to here' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Go back to here' })
+  await dialog.waitFor()
+  return dialog
+}
+
+it('files that a command wrote and the conversation go back together, and Undo brings both back', async () => {
+  const { page, consoleErrors } = await openTab({ load: false })
+  await written(page)
+  const [herb, other] = [join(server.project, 'herb.txt'), join(server.project, 'other.txt')]
+  writeFileSync(other, 'changed by a person\n')
+  const dialog = await goBack(page, 'Write files.')
+  const ticks = files(page).getByRole('checkbox')
+  await eventually(() => ticks.count()).toBe(2)
+  expect(await Promise.all([0, 1].map((index) => ticks.nth(index).isChecked()))).toEqual([true, false])
+  await files(page).getByText('changed since').waitFor()
+  expect(await seriousFindings(page)).toEqual([])
+  await dialog.getByText('forgets this prompt and everything after it: 1 turn.').waitFor()
+  await dialog.getByRole('button', { name: 'Go back' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect([existsSync(herb), readFileSync(other, 'utf8')]).toEqual([false, 'changed by a person\n'])
+  await conversation(page).getByText('1 file was restored to its state before the prompt.').waitFor()
+  await page.getByRole('status').getByRole('button', { name: 'Undo' }).click()
+  await promptRow(page, 'Write files.').waitFor()
+  expect(readFileSync(herb, 'utf8')).toBe('mint\n')
+
+  await prompt(page).fill('')
+  const again = await goBack(page, 'Write files.')
+  await again.getByRole('checkbox', { name: 'Conversation' }).uncheck()
+  await files(page).getByRole('checkbox', { name: 'other.txt' }).check()
+  await again.getByRole('button', { name: 'Go back' }).click()
+  await conversation(page).getByText('2 files were restored').waitFor()
+  expect([existsSync(herb), existsSync(other)]).toEqual([false, false])
+  expect(await promptRow(page, 'Write files.').count()).toBe(1)
+  await conversation(page).getByRole('button', { name: 'Undo' }).click()
+  await conversation(page).getByText('2 files were restored').waitFor({ state: 'detached' })
+  expect(readFileSync(other, 'utf8')).toBe('changed by a person\n')
+  expect(consoleErrors).toEqual([])
+})
+
 it('the conversation is rewound from the menu of a prompt, the turns are collapsed, and Undo brings them back', async () => {
   const { page, consoleErrors } = await openTab({ load: false })
   await told(page)
   const rewind = async () => {
     await openMenu(page, 'mint')
-    await page.getByRole('menuitem', { name: 'Rewind conversation to here' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Rewind to here' })
+    await page.getByRole('menuitem', { name: 'Go back to here' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Go back to here' })
     await dialog.getByText('forgets this prompt and everything after it: 1 turn.').waitFor()
-    await dialog.getByRole('button', { name: 'Rewind' }).click()
+    await dialog.getByRole('button', { name: 'Go back' }).click()
     await conversation(page)
       .getByRole('button', { name: /^Taken back/ })
       .waitFor()

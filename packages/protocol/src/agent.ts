@@ -35,7 +35,6 @@ export const capabilityNames = [
   'hostTools',
   'commands',
   'compaction',
-  'rewind',
   'usage',
   'cost',
   'structuredOutput',

@@ -48,7 +48,6 @@ const capabilityDetails: Readonly<Record<CapabilityName, readonly [CapabilityTyp
   hostTools: ['tool', 'The agent can call tools of the program that embeds Parley'],
   commands: ['prompt', 'The agent has slash commands'],
   compaction: ['session', 'The conversation can be compacted'],
-  rewind: ['resource', 'Files can be restored to their state before a prompt'],
   usage: ['sampling', 'The agent reports the tokens that it used'],
   cost: ['sampling', 'The agent reports the cost of a turn'],
   structuredOutput: ['sampling', 'The result of a turn can follow a JSON Schema'],

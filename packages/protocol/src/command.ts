@@ -5,6 +5,7 @@ import { McpServers } from './mcp-server.ts'
 import { PermissionScope } from './permission.ts'
 import { Delivery, PromptParts } from './prompt.ts'
 import { Answers } from './question.ts'
+import { RewindFiles } from './rewind.ts'
 import { SessionOptions, SessionSettings } from './session.ts'
 import { CommandSignature } from './signed-answer.ts'
 import { taggedUnion } from './tagged-union.ts'
@@ -112,17 +113,14 @@ export const Command = taggedUnion('type', [
     type: z.literal('session.rewind'),
     promptId: PromptId,
     files: z.boolean().optional().meta({
-      description: 'Restores the files to their state before the prompt. Absent: true',
+      description: 'Restores files to their state before the prompt. Absent: true',
     }),
     talk: z.boolean().optional().meta({
-      description:
-        'Takes the turns since the prompt back: the agent goes on without them. Absent: false. session.unrewind undoes it until the next turn',
+      description: 'Takes the turns since the prompt back: the agent goes on without them. Absent: false',
     }),
-    undo: z.literal(true).optional().meta({
-      description:
-        'Undoes the last rewind, which must be to this prompt; refused if a file has changed since',
-    }),
+    ...RewindFiles,
   }),
+  /** Undoes the last rewind, until the next turn. */
   z.strictObject({ ...base, type: z.literal('session.unrewind') }),
   ...changeCommands,
   /** Makes the worktree again after a failure. */
@@ -157,7 +155,7 @@ export const Receipt = z.object({
   commandId: CommandId,
   seq: z.int().min(0),
   promptId: PromptId.optional().meta({
-    description: 'For prompt.submit, session.compact and session.rewind',
+    description: 'For prompt.submit and session.compact',
   }),
   sessionId: SessionId.optional().meta({ description: 'For session.fork: the new session' }),
 })

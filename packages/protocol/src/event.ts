@@ -9,6 +9,7 @@ import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
 import { Delivery, Outside, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
+import { LeftPaths, RestoredFiles } from './rewind.ts'
 import { ForkPoint, SessionCreation, SessionSettings } from './session.ts'
 import { Snapshot } from './snapshot.ts'
 import { taggedUnion } from './tagged-union.ts'
@@ -60,6 +61,15 @@ const written = {
   ...parent,
 }
 
+const rewinding = {
+  promptId: PromptId,
+  from: z.int().min(1),
+  talk: z.literal(true).optional(),
+  forkPoint: ForkPoint.optional().meta({
+    description: 'Where the agent forks its conversation. Absent: it has received no prompt since',
+  }),
+}
+
 export const SessionEvent = taggedUnion('type', [
   // session
   event('session.created', SessionCreation.shape),
@@ -79,15 +89,11 @@ export const SessionEvent = taggedUnion('type', [
 
   /** The session went back to before the turn of a prompt. With `talk`, the events from `from` on are taken back. */
   event('session.rewound', {
-    promptId: PromptId,
-    from: z.int().min(1),
-    talk: z.literal(true).optional(),
-    forkPoint: ForkPoint.optional().meta({
-      description: 'Where the agent forks its conversation. Absent: it has received no prompt since',
-    }),
+    ...rewinding,
+    files: RestoredFiles.optional().meta({ description: 'Absent: no file was to be restored' }),
   }),
   /** A rewind was undone. `rewound` is the seq of its event. */
-  event('session.unrewound', { rewound: z.int().min(1) }),
+  event('session.unrewound', { rewound: z.int().min(1), files: RestoredFiles.optional() }),
 
   /** The agent's process was ended so that the conversation can continue in the agent's own program. */
   event('session.released'),
@@ -226,6 +232,19 @@ export const SessionEvent = taggedUnion('type', [
   event('changes.committed', Committed.shape),
   event('branch.pushed', Pushed.shape),
   event('pull-request.opened', OpenedPullRequest.shape),
+  /**
+   * Files are being restored. When that is done, session.rewound or session.unrewound follows; if it fails,
+   * restore.failed.
+   */
+  event('restore.started', {
+    rewind: z.object(rewinding).optional(),
+    unrewind: z.int().min(1).optional().meta({ description: 'The seq of the rewind that is undone' }),
+    before: z.string().meta({ description: 'The tree of the folder' }),
+    to: z.string().meta({ description: 'The same tree with the files that are to be restored' }),
+    left: LeftPaths.optional(),
+  }),
+  /** No file was restored. `started` is the seq of restore.started. */
+  event('restore.failed', { started: z.int().min(1), error: ErrorInfo }),
 
   // worktree
   /** A person asked for an action. The first one, making the worktree, is asked for by `session.created`. */

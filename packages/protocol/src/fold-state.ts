@@ -3,12 +3,12 @@ import type { OpenBlock, OpenToolCall } from './block.ts'
 import { withCarried, withInherited, withoutCarried, withStartedTask } from './carried-answers.ts'
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
-import { isCopied, withoutRewind, withRewind } from './fold-rewind.ts'
+import { isCopied, withFailedRestore, withoutRewind, withRestore, withRewind } from './fold-rewind.ts'
 import { withSnapshot } from './fold-snapshots.ts'
 import { plannedWorktree, withSaved, worktreeFolds } from './fold-worktree.ts'
 import { type Prompt, promptText } from './prompt.ts'
 import { unredacted } from './redaction.ts'
-import type { KnownTask, OpenRequest, SessionState } from './session-state.ts'
+import { dueRestore, type KnownTask, type OpenRequest, type SessionState } from './session-state.ts'
 import { isWorktreeUnderWay } from './worktree.ts'
 
 /**
@@ -59,7 +59,7 @@ function statusOf(state: SessionState): SessionState['status'] {
   const { turn, requests } = state
   if (turn?.parked) return 'parked'
   if (requests.length > 0) return turn || requests.some(({ stale }) => !stale) ? 'waiting' : 'parked'
-  if (turn || isWorktreeUnderWay(state.worktree)) return 'working'
+  if (turn || isWorktreeUnderWay(state.worktree) || dueRestore(state)) return 'working'
   return runningInBackground(state).length > 0 ? 'background' : 'idle'
 }
 
@@ -82,6 +82,8 @@ const sessionFolds: Folds = {
   'session.released': (_, { at }) => ({ released: at }),
   'session.rewound': withRewind,
   'session.unrewound': withoutRewind,
+  'restore.started': withRestore,
+  'restore.failed': withFailedRestore,
   'snapshot.taken': (state, event) => ({
     snapshots: withSnapshot(state.snapshots, event),
     ...withSaved(state, event),
@@ -344,6 +346,8 @@ function started(state: SessionState, event: EventOf<'turn.started'>): Partial<S
     cause?.by === 'task' ? state.tasks.find(({ taskId }) => taskId === cause.taskId) : undefined
   return {
     rewound: undefined,
+    // A restoration that is due is done after the turn.
+    restore: dueRestore(state),
     ...(promptId !== undefined && heard(state, prompt)),
     turn: {
       turnId: event.turnId ?? '',

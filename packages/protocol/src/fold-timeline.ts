@@ -15,6 +15,7 @@ import {
   releaseText,
   restoredText,
   rewoundText,
+  unrewoundText,
   worktreeFailureText,
   worktreeRemovalText,
 } from './notice-text.ts'
@@ -159,9 +160,15 @@ const noticeFolds: Folds = {
   'session.released': (blocks, event) => notice(blocks, event, 'info', 'session_released', releaseText),
   'session.rewound': (blocks, event) => {
     takeBack(blocks, event)
-    if (event.talk) notice(blocks, event, 'info', 'session_rewound', rewoundText)
+    if (event.talk || event.files) notice(blocks, event, 'info', 'session_rewound', rewoundText(event))
   },
-  'session.unrewound': giveBack,
+  'session.unrewound': (blocks, event) => {
+    giveBack(blocks, event)
+    const text = unrewoundText(event)
+    if (text !== undefined) notice(blocks, event, 'info', 'session_unrewound', text)
+  },
+  'restore.failed': (blocks, event) =>
+    notice(blocks, event, 'error', 'restore_failed', `No file was restored. ${event.error.message}`),
   'session.forked': (blocks, event) =>
     notice(blocks, event, 'info', 'session_forked', `Forked into ${event.into}.`),
   'changes.discarded': (blocks, event) =>

@@ -1,4 +1,5 @@
 import type { EventOf } from './event.ts'
+import type { LeftPaths, LeftReason, RestoredFiles } from './rewind.ts'
 import type { RecordedBy } from './turn.ts'
 
 /**
@@ -42,7 +43,41 @@ export function causeText({ cause }: EventOf<'turn.started'>): string {
 export const releaseText =
   "The conversation was released to the agent's own program. Messages from there are added here before the next turn."
 
-export const rewoundText = 'The turns above were taken back: the agent does not remember them.'
+const takenBackText = 'The turns above were taken back: the agent does not remember them.'
+
+/** The sentences shown for a rewind. */
+export function rewoundText({ talk, files }: EventOf<'session.rewound'>): string {
+  return [talk && takenBackText, files && filesText(files)].filter(Boolean).join(' ')
+}
+
+/** The sentences shown if undoing a rewind left files alone; undefined if it did not. */
+export function unrewoundText({ files }: EventOf<'session.unrewound'>): string | undefined {
+  return files?.left && `The rewind was undone. ${leftText(files.left)}`
+}
+
+function filesText({ count, left }: RestoredFiles): string {
+  const restored =
+    count === 0
+      ? 'No file was restored.'
+      : `${count} ${count === 1 ? 'file was' : 'files were'} restored to ${count === 1 ? 'its' : 'their'} state before the prompt.`
+  return left ? `${restored} ${leftText(left)}` : restored
+}
+
+function leftText({ count, paths }: LeftPaths): string {
+  const named = paths.map(({ path, reason }) => `${path} (${leftReasonTexts[reason]})`)
+  const more = count - paths.length
+  return `Left alone: ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
+}
+
+/** Why a path was left alone, in a few words. */
+export const leftReasonTexts: Readonly<Record<LeftReason, string>> = {
+  'changed-since': 'changed since',
+  unclear: 'perhaps not changed by the agent',
+  'in-the-way': 'an ignored file is in the way',
+  'not-stored': 'its content is not stored any more',
+  repository: 'another repository',
+  failed: 'could not be written',
+}
 
 export const restoredText = 'The worktree was restored.'
 

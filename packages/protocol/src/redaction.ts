@@ -61,10 +61,18 @@ const contents: Contents = {
     error: { code: error.code, message: placeholder },
     setup: setup && withoutOutput(setup),
   }),
+  'session.rewound': ({ files }) => ({ files: withoutPaths(files) }),
+  'session.unrewound': ({ files }) => ({ files: withoutPaths(files) }),
+  'restore.started': () => ({ left: undefined }),
+  'restore.failed': ({ error }) => ({ error: { code: error.code, message: placeholder } }),
   'context.compacted': () => ({ summary: undefined }),
 }
 
 const withoutOutput = (setup: SetupRun): SetupRun => ({ ...setup, command: placeholder, tail: placeholder })
+
+function withoutPaths<Files extends { left?: unknown }>(files: Files | undefined): Files | undefined {
+  return files && { ...files, left: undefined }
+}
 
 /** The fields of an event without its content; undefined if events of this type cannot be redacted. */
 export function redactedFields(event: SessionEvent): Record<string, unknown> | undefined {

@@ -124,7 +124,7 @@ export const sessionRoutes = {
   previewRewind: {
     method: 'GET',
     path: '/api/sessions/:id/rewind',
-    summary: 'Preview session.rewind without changing a file; starts the agent if it is not running',
+    summary: 'Preview which files session.rewind would restore',
     scope: 'decide',
     limits: 'session',
     params: bySession,

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { Actor } from './actor.ts'
 import { Connection } from './agent.ts'
 import { OpenBlock } from './block.ts'
+import { ErrorInfo } from './error.ts'
 import { HandOffOrigin } from './hand-off.ts'
 import { AgentId, SessionId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
@@ -8,6 +10,7 @@ import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
+import { LeftPaths, RestoredFiles } from './rewind.ts'
 import {
   ForkOrigin,
   ForkPoint,
@@ -77,6 +80,7 @@ export const LastRewind = z.object({
   seq: z.int().meta({ description: 'The seq of its event' }),
   promptId: z.string(),
   talk: z.literal(true).optional(),
+  files: RestoredFiles.optional(),
   before: z
     .object({
       agentSessionId: z.string().optional(),
@@ -87,6 +91,33 @@ export const LastRewind = z.object({
     .meta({ description: 'The conversation and the plan before the rewind' }),
 })
 export type LastRewind = z.infer<typeof LastRewind>
+
+/** A restoration of files that was started. */
+export const OpenRestore = z.object({
+  seq: z.int().meta({ description: 'The seq of restore.started' }),
+  before: z.string(),
+  to: z.string(),
+  rewind: z
+    .object({
+      promptId: z.string(),
+      from: z.int(),
+      talk: z.literal(true).optional(),
+      forkPoint: ForkPoint.optional(),
+    })
+    .optional(),
+  unrewind: z.int().optional(),
+  left: LeftPaths.optional(),
+  actor: Actor.optional(),
+  failed: ErrorInfo.optional().meta({
+    description: 'It has failed. Kept until the next turn or restoration',
+  }),
+})
+export type OpenRestore = z.infer<typeof OpenRestore>
+
+/** The restoration that is still to be done. */
+export function dueRestore({ restore }: Pick<SessionState, 'restore'>): OpenRestore | undefined {
+  return restore?.failed ? undefined : restore
+}
 
 /**
  * The whole session except its timeline. It is stored with the session, and its size does not grow with the session.
@@ -119,6 +150,7 @@ export const SessionState = z.object({
     description: 'Where the conversation will be forked. Absent: at its end',
   }),
   rewound: LastRewind.optional().meta({ description: 'The last rewind, until the next turn' }),
+  restore: OpenRestore.optional().meta({ description: 'The restoration of files that is being done' }),
   conversationFrom: z.int().optional().meta({
     description:
       'The seq of the last rewind or undo: an agent that was started earlier has another conversation',

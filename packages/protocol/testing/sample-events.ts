@@ -19,6 +19,18 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
     talk: true,
     forkPoint: { agentSessionId: 'native-1', before: ['prm_1'] },
   },
+  'restore.started': {
+    type: 'restore.started',
+    rewind: { promptId: 'prm_1', from: 2 },
+    before: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+    to: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+    left: { count: 1, paths: [{ path: 'notes.txt', reason: 'changed-since' }] },
+  },
+  'restore.failed': {
+    type: 'restore.failed',
+    started: 6,
+    error: { code: 'conflict', message: 'A file has changed meanwhile.' },
+  },
   'session.unrewound': { type: 'session.unrewound', rewound: 6 },
   'session.released': { type: 'session.released' },
   'agent.connected': { type: 'agent.connected', connectionId: 'con_1', agentSessionId: 'native-1' },

@@ -1,7 +1,6 @@
 import type { AgentInfo, ErrorInfo, TurnEnd } from '@parley/protocol'
 import { RotateCcw } from 'lucide-react'
 import { useAgent } from '../base/agents.ts'
-import { client } from '../base/client.ts'
 import { visible } from '../base/format.logic.ts'
 import { useMay } from '../base/self.ts'
 import { asJson } from '../call/call-text.logic.ts'
@@ -10,11 +9,10 @@ import { InstallRow } from '../parts/agents/install-button.tsx'
 import { readinessOf } from '../parts/agents/readiness.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { CopyText } from '../parts/copy-button.tsx'
-import { toastError } from '../parts/toasts.tsx'
 import { prompts } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { Callout } from './callout.tsx'
-import { isRewind, promptOfTurn, rewoundTo, stopText } from './turn-end.logic.ts'
+import { isRewind, promptOfTurn, stopText } from './turn-end.logic.ts'
 
 type Props = { turnId: string | undefined; end: TurnEnd }
 
@@ -24,7 +22,7 @@ export default function EndNotes({ turnId, end }: Props) {
   return (
     <>
       {outcome === 'failed' && <FailedTurn turnId={turnId} error={error} />}
-      {isRewind(stopReason) && <RewoundTurn turnId={turnId} end={end} />}
+      {isRewind(stopReason) && <RewoundTurn end={end} />}
       {outcome === 'completed' && stopText(stopReason) !== undefined && (
         <Callout level="warning" text={stopText(stopReason) ?? ''} />
       )}
@@ -97,20 +95,12 @@ function signInCommand({ details }: ErrorInfo, agent: AgentInfo | undefined): st
   return typeof details?.command === 'string' ? details.command : agent?.command
 }
 
-/** The restored files. The undo button is shown only if this is the latest turn. */
-function RewoundTurn({ turnId, end }: { turnId: string | undefined; end: TurnEnd }) {
-  const sessionId = useSessionId()
-  const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
-  const promptId = useSnapshot(({ view }) => rewoundTo(promptOfTurn(view.timeline, turnId)?.parts ?? []))
-  const undo = () =>
-    promptId !== undefined &&
-    void client.command(sessionId, { type: 'session.rewind', promptId, undo: true }).catch(toastError)
-  const hasChanged = useMay('decide') && end.stopReason === 'rewound' && promptId !== undefined
+/** Files that an agent restored by its own means, in a log of an earlier version. */
+function RewoundTurn({ end }: { end: TurnEnd }) {
   return (
     <div className="my-1 flex flex-wrap items-center gap-2 px-1.5 text-sm text-soft">
       <RotateCcw size={14} aria-hidden className="shrink-0" />
       <span className="min-w-0 [overflow-wrap:anywhere]">{visible(end.result ?? '')}</span>
-      {isLatest && hasChanged && <Button onClick={undo}>Undo</Button>}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { GitFork, RotateCcw, Undo2 } from 'lucide-react'
+import { GitFork, Undo2 } from 'lucide-react'
 import { useAgent } from '../base/agents.ts'
 import { useMay } from '../base/self.ts'
 import type { OpenMenu } from '../parts/menu.tsx'
@@ -6,21 +6,18 @@ import MenuList, { type MenuEntry } from '../parts/menu-list.tsx'
 import { useSessionState } from '../session-data/session-context.tsx'
 
 type Props = OpenMenu & {
-  isTakenBack: boolean
   onFork: () => void
-  onRewind: () => void
-  onRestore: () => void
+  onGoBack: () => void
 }
 
 /** The actions that go back to a prompt. Each opens a dialog that lists what happens. */
-export default function PromptMenu({ isTakenBack, onFork, onRewind, onRestore, ...menu }: Props) {
+export default function PromptMenu({ onFork, onGoBack, ...menu }: Props) {
   const can = useAgent(useSessionState((state) => state.agent))?.capabilities
   const prompts = useMay('prompt')
-  const decides = useMay('decide') && !isTakenBack
+  const decides = useMay('decide')
   const entries: (MenuEntry | false | undefined)[] = [
     can?.forkBefore && prompts && { label: 'Fork from here…', icon: GitFork, onSelect: onFork },
-    can?.forkBefore && decides && { label: 'Rewind conversation to here…', icon: Undo2, onSelect: onRewind },
-    can?.rewind && decides && { label: 'Restore files to here…', icon: RotateCcw, onSelect: onRestore },
+    decides && { label: 'Go back to here…', icon: Undo2, onSelect: onGoBack },
   ]
   return <MenuList {...menu} entries={entries.filter((entry) => entry !== false && entry !== undefined)} />
 }

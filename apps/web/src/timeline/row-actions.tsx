@@ -14,8 +14,7 @@ import { useSessionId, useSessionState } from '../session-data/session-context.t
 
 const promptMenu = lazyPart(() => import('./prompt-menu.tsx'))
 const forkPart = lazyPart(() => import('./fork-dialog.tsx'))
-const rewindPart = lazyPart(() => import('./rewind-talk-dialog.tsx'))
-const restorePart = lazyPart(() => import('./rewind-dialog.tsx'))
+const goBackPart = lazyPart(() => import('./go-back-dialog.tsx'))
 
 type Props = { seq: number; text: string; prompt?: BlockOf<'prompt'>; className?: string }
 
@@ -82,10 +81,10 @@ function startedTurn({ turnId, delivery, parts: [first] }: BlockOf<'prompt'>): b
 /** The menu of a prompt that started a turn. */
 function PromptActions({ prompt }: { prompt: BlockOf<'prompt'> }) {
   const can = useAgent(useSessionState((state) => state.agent))?.capabilities
-  const [asking, setAsking] = useState<'fork' | 'rewind' | 'restore'>()
+  const [asking, setAsking] = useState<'fork' | 'go back'>()
   const [prompts, decides] = [useMay('prompt'), useMay('decide')]
   const onClose = () => setAsking(undefined)
-  if (!(can?.forkBefore && prompts) && !(can?.rewind && decides)) return null
+  if (!(can?.forkBefore && prompts) && !decides) return null
   return (
     <>
       <Menu
@@ -93,13 +92,7 @@ function PromptActions({ prompt }: { prompt: BlockOf<'prompt'> }) {
         className="size-6!"
         part={promptMenu}
         list={(PromptMenu, menu) => (
-          <PromptMenu
-            {...menu}
-            isTakenBack={prompt.takenBack !== undefined}
-            onFork={() => setAsking('fork')}
-            onRewind={() => setAsking('rewind')}
-            onRestore={() => setAsking('restore')}
-          />
+          <PromptMenu {...menu} onFork={() => setAsking('fork')} onGoBack={() => setAsking('go back')} />
         )}
       >
         <Ellipsis size={14} />
@@ -107,15 +100,8 @@ function PromptActions({ prompt }: { prompt: BlockOf<'prompt'> }) {
       {asking === 'fork' && (
         <Lazy part={forkPart}>{(ForkDialog) => <ForkDialog prompt={prompt} onClose={onClose} />}</Lazy>
       )}
-      {asking === 'rewind' && (
-        <Lazy part={rewindPart}>
-          {(RewindTalkDialog) => <RewindTalkDialog prompt={prompt} onClose={onClose} />}
-        </Lazy>
-      )}
-      {asking === 'restore' && (
-        <Lazy part={restorePart}>
-          {(RewindDialog) => <RewindDialog promptId={prompt.id} onClose={onClose} />}
-        </Lazy>
+      {asking === 'go back' && (
+        <Lazy part={goBackPart}>{(GoBackDialog) => <GoBackDialog prompt={prompt} onClose={onClose} />}</Lazy>
       )}
     </>
   )

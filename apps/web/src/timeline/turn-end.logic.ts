@@ -1,4 +1,4 @@
-import type { Block, BlockOf, PromptPart, TurnEnd } from '@parley/protocol'
+import type { Block, BlockOf, TurnEnd } from '@parley/protocol'
 import { dollars } from '../base/format.logic.ts'
 
 /** A text for each stop reason with which agents and models end a completed turn early. */
@@ -21,15 +21,9 @@ export function costText({ costUsd, notionalCost }: TurnEnd): string | undefined
   return `${dollars(costUsd)}${notionalCost ? ' at list price' : ''}`
 }
 
-/** Whether the turn restored files, or undid a restore. */
+/** Whether the turn restored files by the agent's own means, or undid that: in logs of earlier versions. */
 export function isRewind(stopReason: string): boolean {
   return stopReason === 'rewound' || stopReason === 'rewind_undone'
-}
-
-/** The id of the prompt before which the rewind restored the files. Undefined if the prompt is not such a rewind. */
-export function rewoundTo([part]: readonly PromptPart[]): string | undefined {
-  if (part?.type !== 'command' || part.name !== 'rewind') return undefined
-  return part.arguments?.startsWith('prm_') ? part.arguments : undefined
 }
 
 /** How many turns have ended since this prompt started one, without those that were taken back. */

@@ -3,7 +3,6 @@ import { type AgentProbe, type CapabilityName, ParleyError } from '@parley/proto
 import type { AgentAdapter, AgentMemory } from '../core/agent-adapter.ts'
 import type { ParleyCommand } from './advice.ts'
 import type { Environment } from './environment.ts'
-import type { RewindKeeper } from './rewind.ts'
 
 /** The code that the adapters of all agent programs share: finding the program, refusing and probing. */
 
@@ -103,19 +102,6 @@ export function lazyMemory(load: () => Promise<AgentMemory>, idOf?: AgentMemory[
       yield* (await load()).read(agentSessionId, signal)
     },
     ...(idOf && { idOf }),
-  }
-}
-
-/** The contents that rewinds replace. The code is loaded with the first rewind. */
-export function lazyRewindKeeper(): RewindKeeper {
-  let loading: Promise<RewindKeeper> | undefined
-  const loaded = () => {
-    loading ??= import('./rewind.ts').then(({ createRewindKeeper }) => createRewindKeeper())
-    return loading
-  }
-  return {
-    rewind: async (...given) => (await loaded()).rewind(...given),
-    undo: async (...given) => (await loaded()).undo(...given),
   }
 }
 

@@ -17,7 +17,6 @@ import type {
   Prompt,
   PromptPart,
   Question,
-  RewindPreview,
   SessionOptions,
   SessionSettings,
   ToolContent,
@@ -220,11 +219,6 @@ export type AgentConnection = {
   stopTask?(taskId: string): Promise<void>
   /** Applies settings. The effective settings are reported as a `session.configured` output with `effective`. */
   configure(settings: SessionSettings): Promise<void>
-  /**
-   * With the capability `rewind`: the files that a rewind to this prompt would change. Changes nothing. Rejects, with
-   * the reason, if the rewind is not possible. Called only while no turn is open.
-   */
-  previewRewind?(promptId: string): Promise<RewindPreview>
   /** Ends the agent's process. Idempotent; `events` ends. */
   close(): Promise<void>
   /**

@@ -109,49 +109,67 @@ async function searchTurn(
 const listed = { limit: 100, pages: 5 }
 
 /** Whether another session in the same folder, or in one above or below it, had a turn in that time. */
-async function othersWorked(
-  store: Parts['store'],
-  { id, cwd }: SessionState,
+async function othersWorked(store: Parts['store'], state: SessionState, during: Period): Promise<boolean> {
+  return (await periodsOfOthers(store, state, during)).length > 0
+}
+
+/** When other sessions in the same folder, or in one above or below it, may have had turns in that time. */
+export async function periodsOfOthers(
+  store: Pick<SessionStore, 'list' | 'load'>,
+  state: SessionState,
   during: Period,
-): Promise<boolean> {
+): Promise<WorkPeriod[]> {
+  const { id, cwd } = state
   const mayHave = (one: SessionSummary) =>
     one.id !== id &&
     (isWithin(one.cwd, cwd) || isWithin(cwd, one.cwd)) &&
     one.createdAt <= during.to &&
     one.updatedAt >= during.from
+  const periods: WorkPeriod[] = []
   let cursor: string | undefined
   for (let page = 0; page < listed.pages; page++) {
     const found = await store.list({ limit: listed.limit, ...defined({ cursor }) })
     for (const other of found.sessions.filter(mayHave)) {
-      const state = (await store.load(other.id))?.state
-      if (state && worked(state, during)) return true
+      const loaded = (await store.load(other.id))?.state
+      const found = loaded ? periodsOf(loaded, state) : []
+      periods.push(...found.filter((one) => one.from <= during.to && one.to >= during.from))
     }
     const last = found.sessions.at(-1)
     // Pinned sessions come first, whenever they were changed.
-    if (!last || (!last.pinned && last.updatedAt < during.from) || found.cursor === undefined) return false
+    if (!last || (!last.pinned && last.updatedAt < during.from) || found.cursor === undefined) break
     cursor = found.cursor
   }
-  return false
+  return periods
 }
 
-type Period = { readonly from: number; readonly to: number }
+export type Period = { readonly from: number; readonly to: number }
 
-/** Whether the session had a turn in that time. For turns that its state does not keep, it may have had one. */
-function worked(
-  { createdAt, turns, turn, lastTurn, snapshots }: SessionState,
-  { from, to }: Period,
-): boolean {
-  const kept = (snapshots?.turns ?? []).map(({ before, after }) => ({
+type WorkPeriod = Period & { readonly turnId?: string }
+
+/**
+ * When the other session had turns of its own. For turns that its state does not keep, it may have had one at any time.
+ * Turns that one of the sessions has copied from the other are not counted.
+ */
+function periodsOf(other: SessionState, { forkedFrom }: SessionState): WorkPeriod[] {
+  const { createdAt, turns, turn, lastTurn, snapshots } = other
+  const copiedTo = forkedFrom?.sessionId === other.id ? forkedFrom.seq : 0
+  const copied = Math.max(other.forkedFrom?.seq ?? 0, copiedTo)
+  const kept = (snapshots?.turns ?? []).map(({ turnId, before, after }) => ({
+    turnId,
+    seq: before?.seq ?? after?.seq ?? 0,
     from: before?.at ?? after?.at ?? 0,
     to: after?.at ?? before?.at ?? 0,
   }))
+  const [own, copies] = [kept.filter(({ seq }) => seq > copied), kept.filter(({ seq }) => seq <= copied)]
+  const isCopied = copies.some(({ turnId }) => turnId === lastTurn?.turnId)
   const known = [
-    ...kept,
+    ...own,
     ...(turn ? [{ from: turn.startedAt, to: Number.POSITIVE_INFINITY }] : []),
-    ...(lastTurn ? [{ from: lastTurn.endedAt - lastTurn.durationMs, to: lastTurn.endedAt }] : []),
+    ...(lastTurn && !isCopied
+      ? [{ turnId: lastTurn.turnId, from: lastTurn.endedAt - lastTurn.durationMs, to: lastTurn.endedAt }]
+      : []),
   ]
   const oldest = Math.min(...known.map((one) => one.from))
-  const hasOlder = turns > Math.max(kept.length, lastTurn ? 1 : 0)
-  const periods = hasOlder ? [...known, { from: createdAt, to: oldest }] : known
-  return periods.some((one) => one.from <= to && one.to >= from)
+  const hasOlder = copies.length === 0 && turns > Math.max(kept.length, lastTurn ? 1 : 0)
+  return hasOlder ? [...known, { from: createdAt, to: oldest }] : known
 }

@@ -1,6 +1,7 @@
 import {
   type CommandOf,
   defined,
+  dueRestore,
   ParleyError,
   runningInBackground,
   type SessionState,
@@ -9,42 +10,64 @@ import { type DecideContext, type Decision, need, refuseIf } from './decision.ts
 import { pauseQueued } from './turn-transactions.ts'
 
 /**
- * Takes the turns since a prompt back: the agent goes on with a copy of its conversation that ends before the prompt.
+ * Goes back to before the turn of a prompt. `files` are restored after the decision is recorded, and the rewind is
+ * recorded when that is done. `talk`: the agent goes on with a copy of its conversation that ends before the prompt.
  * Without `point`, only checks whether the command can be accepted.
  */
-export function rewindTalk(
+export function rewind(
   state: SessionState,
-  { promptId, files, undo }: CommandOf<'session.rewind'>,
+  { promptId, files = true, talk = false, paths, seen }: CommandOf<'session.rewind'>,
   context: DecideContext,
 ): Decision {
-  need(context, 'forkBefore')
-  refuseIf(undo === true, 'validation_error', 'Undo a rewind of the conversation with session.unrewind.')
-  if (files !== false) throw notTogether()
+  const hasFileFields = paths !== undefined || seen !== undefined
+  refuseIf(!files && !talk, 'validation_error', 'Choose what to rewind: files, talk or both.')
+  refuseIf(
+    !files && hasFileFields,
+    'validation_error',
+    'paths and seen are about files, which files: false excludes.',
+  )
+  if (talk) need(context, 'forkBefore')
   refuseIf(
     runningInBackground(state).length > 0,
     'conflict',
     'Background tasks are running. Stop them (task.stop), then rewind.',
   )
-  const { point } = context
+  expectNoRestore(state)
+  const { point, planned } = context
   if (!point) return { drafts: [] }
   refuseIf(
-    point.isTakenBack,
+    talk && point.isTakenBack,
     'conflict',
     'That prompt was already taken back. Fork the session before it to go on from there.',
   )
-  const { forkPoint, seq } = point
-  const rewound = { type: 'session.rewound' as const, promptId, from: seq + 1, talk: true as const }
-  return { drafts: [...pauseQueued(state), { ...rewound, ...defined({ forkPoint }) }] }
+  const { forkPoint } = point
+  const goesBack = {
+    ...{ promptId, from: point.seq + 1 },
+    ...(talk && { talk: true as const, ...defined({ forkPoint }) }),
+  }
+  const paused = pauseQueued(state)
+  if (!files) return { drafts: [...paused, { type: 'session.rewound', ...goesBack }] }
+  if (!planned) throw new ParleyError('internal_error', 'The restoration of files was not planned.')
+  return { drafts: [...paused, { type: 'restore.started', rewind: goesBack, ...planned }] }
 }
 
-export function unrewind({ rewound }: SessionState): Decision {
-  if (rewound) return { drafts: [{ type: 'session.unrewound', rewound: rewound.seq }] }
-  const message = 'There is no rewind to undo: none was made, or a turn has started since.'
-  throw new ParleyError('conflict', message)
+export function unrewind(state: SessionState): Decision {
+  expectNoRestore(state)
+  const { rewound } = state
+  if (!rewound) {
+    const message = 'There is no rewind to undo: none was made, or a turn has started since.'
+    throw new ParleyError('conflict', message)
+  }
+  const { seq, files } = rewound
+  if (!files || files.count === 0) return { drafts: [{ type: 'session.unrewound', rewound: seq }] }
+  const { before: to, after: before } = files
+  return { drafts: [{ type: 'restore.started', unrewind: seq, before, to }] }
 }
 
-function notTogether(): ParleyError {
-  const message =
-    'Files and the conversation cannot be rewound with one command. Rewind the files first, then the conversation (talk: true, files: false).'
-  return new ParleyError('not_supported', message)
+export function expectNoRestore(state: SessionState): void {
+  refuseIf(
+    dueRestore(state) !== undefined,
+    'conflict',
+    'Files are being restored. Try again when that is done.',
+  )
 }

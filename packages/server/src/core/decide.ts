@@ -3,6 +3,7 @@ import {
   type CommandOf,
   type DraftOf,
   defined,
+  dueRestore,
   type EventDraft,
   isInBackground,
   ParleyError,
@@ -14,7 +15,7 @@ import {
   type SessionState,
 } from '@parley/protocol'
 import { answerQuestion, decidePermission } from './decide-answer.ts'
-import { rewindTalk, unrewind } from './decide-rewind.ts'
+import { expectNoRestore, rewind, unrewind } from './decide-rewind.ts'
 import { decideWorktree, expectFolder, waitsForWorktree } from './decide-worktree.ts'
 import { checkSettings, type DecideContext, type Decision, need, refuseIf } from './decision.ts'
 import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
@@ -58,10 +59,7 @@ export function decide(state: SessionState, command: Command, context: DecideCon
       return submit(state, { parts: [{ type: 'command', name: 'compact' }], delivery: 'queue' }, context)
     case 'session.rewind':
       expectNoTurn(state, 'Wait until it ends, then rewind.')
-      if (command.talk) return rewindTalk(state, command, context)
-      need(context, 'rewind')
-      refuseIf(command.files === false, 'validation_error', 'Choose what to rewind: files, talk or both.')
-      return submit(state, { parts: [rewindPart(command)], delivery: 'queue' }, context)
+      return rewind(state, command, context)
     case 'session.unrewind':
       expectNoTurn(state, 'A rewind can be undone only before the next prompt.')
       return unrewind(state)
@@ -86,14 +84,6 @@ export function decide(state: SessionState, command: Command, context: DecideCon
 
 function expectNoTurn({ turn }: SessionState, instead: string): void {
   refuseIf(turn !== undefined, 'conflict', `A turn is open. ${instead}`)
-}
-
-/**
- * The prompt part that restores the files of the folder to their state before a prompt. The conversation is left
- * unchanged.
- */
-function rewindPart({ promptId, undo }: CommandOf<'session.rewind'>): PromptPart {
-  return { type: 'command', name: 'rewind', arguments: undo ? `undo ${promptId}` : promptId }
 }
 
 function partsOf(command: CommandOf<'prompt.submit'>): PromptPart[] {
@@ -151,7 +141,8 @@ function submit(
     'busy',
     `${context.maxQueue} prompts are queued. Withdraw one, or wait.`,
   )
-  if (turn || paused || nextPrompt(state) || context.mustWait || waitsForWorktree(state)) {
+  const isBusy = turn !== undefined || waitsForWorktree(state) || dueRestore(state) !== undefined
+  if (isBusy || paused || nextPrompt(state) || context.mustWait) {
     const next = before.find((id) => state.queue.some((queued) => queued.promptId === id))
     const moved = next === undefined ? [] : [{ type: 'prompt.moved' as const, promptId, before: next }]
     return { drafts: [submitted, { type: 'prompt.queued', promptId }, ...moved], reply: { promptId } }
@@ -287,6 +278,7 @@ function fork(
     'conflict',
     'The worktree of this session is not ready, so it cannot be forked.',
   )
+  expectNoRestore(state)
   const into = sessionIdFrom([state.id, commandId])
   const atSeq = context.point?.seq ?? state.seq
   return {

@@ -10,6 +10,7 @@ import {
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import type { LogPoint } from './point-before.ts'
+import type { PlannedRestore } from './rewind-files.ts'
 
 export type DecideContext = {
   readonly now: number
@@ -21,6 +22,8 @@ export type DecideContext = {
   readonly rules: readonly PermissionRule[]
   /** The point before the prompt that the command names. Undefined while the command is checked, before it is looked up. */
   readonly point?: LogPoint | undefined
+  /** For session.rewind: the restoration of files. Undefined while the command is checked. */
+  readonly planned?: PlannedRestore | undefined
   /** The place of the session's folder, if several processes share the store. */
   readonly place?: string | undefined
   /** For session.hand-over: the agent of the session that continues the work. */
@@ -82,7 +85,6 @@ const inabilities = {
   mcp: 'does not support MCP servers for a session',
   models: 'does not support choosing a model. Omit the model',
   resume: 'cannot resume a conversation in another process',
-  rewind: 'cannot restore files',
   steer: 'cannot be steered while a turn runs. Queue the prompt instead',
 } as const satisfies Partial<Record<CapabilityName, string>>
 

@@ -76,7 +76,6 @@ export function faultyAgent(
       },
       interrupt: own.interrupt ?? (async () => undefined),
       configure: own.configure ?? (async () => undefined),
-      ...(own.previewRewind && { previewRewind: own.previewRewind }),
       close() {
         gone.add(odd)
         closed.add(odd)

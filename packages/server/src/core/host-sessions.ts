@@ -65,7 +65,7 @@ export type HostSessions = {
    */
   command(sessionId: string, command: CommandInput, by?: Actor): Promise<Receipt>
   /**
-   * The changes that the command `session.rewind` would make. Rejects with ParleyError `conflict` if a rewind is not
+   * The files that the command `session.rewind` would restore. Rejects with ParleyError `conflict` if a rewind is not
    * possible, or not possible now.
    */
   previewRewind(sessionId: string, promptId: string): Promise<RewindPreview>
@@ -143,9 +143,7 @@ export function createHostSessions(
       return receipt
     },
     async previewRewind(sessionId, promptId) {
-      const session = await sessions.open(sessionId)
-      need({ agent: adapterFor(session.state.agent) }, 'rewind')
-      return session.previewRewind(promptId)
+      return (await sessions.open(sessionId)).previewRewind(promptId)
     },
     async read(sessionId, { epoch, prompts, ...range }) {
       const state = await sessions.state(sessionId)

@@ -12,6 +12,7 @@ import { withinTime } from './clock.ts'
 import { isPendingSteer } from './decide.ts'
 import { waitsForWorktree } from './decide-worktree.ts'
 import { turnWaits } from './end-turn.ts'
+import { FileRestore } from './file-restore.ts'
 import { createHostToolCalls } from './host-tool-calls.ts'
 import { createPermissionBroker } from './permission-broker.ts'
 import { createPersisting, type Persisting } from './persist.ts'
@@ -44,6 +45,7 @@ export class LiveSession {
   readonly #commands: SessionCommands
   readonly #rejoin: Rejoin
   readonly #agent: SessionAgent
+  readonly #restore: FileRestore
   readonly #loop: SessionLoop
   readonly #worktree: WorktreeSteps
   readonly #persisting: Persisting
@@ -79,8 +81,9 @@ export class LiveSession {
     this.#rejoin = new Rejoin(context)
     this.#agent = new SessionAgent(context, { broker, toolCalls, rejoin: this.#rejoin })
     this.#worktree = new WorktreeSteps(context)
-    const { worktree, agent } = { worktree: this.#worktree, agent: this.#agent }
-    this.#loop = new SessionLoop(context, { agent, broker, toolCalls, worktree })
+    this.#restore = new FileRestore(context)
+    const parts = { agent: this.#agent, worktree: this.#worktree, restore: this.#restore }
+    this.#loop = new SessionLoop(context, { ...parts, broker, toolCalls })
     this.#commands = createSessionCommands(context, this.#rejoin, (child) => owner.startAhead(child))
   }
 
@@ -110,7 +113,10 @@ export class LiveSession {
     if (command.type === 'worktree.remove' || command.type === 'worktree.restore')
       await this.#worktree.check(command)
     if (command.type === 'prompt.withdraw') await this.#withdrawSteer(command.promptId)
+    // A rewind needs the snapshot after the last turn.
+    if (command.type === 'session.rewind' && isHere) await this.#loop.snapshots.settled()
     const { receipt, fresh } = await this.#commands.record(command, by)
+    if (this.state.restore?.seq === receipt.seq) await this.#restore.done(receipt.seq)
     const closes = command.type === 'session.close' || command.type === 'session.release'
     if (fresh && closes && !this.state.turn) await this.#loop.disconnect('closed')
     if (fresh && command.type === 'task.stop') this.#agent.stopTasks(command.taskId)
@@ -157,11 +163,13 @@ export class LiveSession {
   async previewRewind(promptId: string): Promise<RewindPreview> {
     await this.recover()
     if (this.state.turn) throw new ParleyError('conflict', 'A turn is open. Wait until it ends, then rewind.')
-    try {
-      return await this.#agent.previewRewind(promptId)
-    } finally {
-      this.#loop.wake()
-    }
+    await this.#loop.snapshots.settled()
+    const [{ previewRewind }, { pointBefore }] = await Promise.all([
+      import('./rewind-files.ts'),
+      import('./point-before.ts'),
+    ])
+    const { seq } = await pointBefore(this.#context.services.store, this.state, promptId, undefined)
+    return previewRewind(this.#context, seq)
   }
 
   /**

@@ -57,7 +57,6 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
         if (text === 'look around') connection.say(spawned, task)
         connection.endTurn()
       },
-      previewRewind: async () => ({ files: [], notes: [] }),
     }
   }, can)
   const reading: { failure?: Error; meanwhile?: () => Promise<unknown> } = {}
@@ -97,9 +96,8 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
   const notices = async () =>
     (await session.events('agent.noticed')).map(({ level, code }) => `${level} ${code}`)
   const release = () => session.command({ type: 'session.release' })
-  const { host, time } = made
+  const { time } = made
   return {
-    host,
     time,
     agent,
     session,
@@ -134,18 +132,6 @@ it('records outside messages once, before the next turn after a release', async 
     { id: 'three', at: 1 },
   ])
   expect(await session.texts()).toEqual(['heard', 'heard two', 'heard three', 'heard', 'heard'])
-})
-
-it('records outside messages even if the preview of a rewind has started the agent', async () => {
-  const { host, agent, session, say, said, release, elsewhere } = await world(['resume', 'rejoin', 'rewind'])
-  await say('one')
-  await release()
-  elsewhere('two')
-  await host.previewRewind(session.id, (await session.events('prompt.submitted'))[0]!.promptId)
-  await say('three')
-  await say('four')
-  expect(await said()).toEqual(['one', 'two', 'three', 'four'])
-  expect(agent.connections).toHaveLength(2)
 })
 
 it('restarts a connected agent that has not read the outside messages', async () => {

@@ -133,13 +133,13 @@ describe('a rewind of the conversation', () => {
 })
 
 describe('a rewind of the conversation is refused', () => {
-  it('without the capability, while a turn is open, and together with files', async () => {
+  it('while a turn is open, without anything to do, and with files where no snapshots are taken', async () => {
     await using world = await hostUnderTest({ agent })
     const { session, prompts } = await told(world, 'one')
     const both = { type: 'session.rewind', promptId: prompts[0]!, talk: true } as const
     await expect(session.command(both)).rejects.toMatchObject({ code: 'not_supported' })
     const neither = { type: 'session.rewind', promptId: prompts[0]!, files: false } as const
-    await expect(session.command(neither)).rejects.toMatchObject({ code: 'not_supported' })
+    await expect(session.command(neither)).rejects.toMatchObject({ code: 'validation_error' })
     await session.submit({ type: 'hang' })
     const now = session.command({ ...talk, promptId: prompts[0]! })
     await expect(now).rejects.toMatchObject({ code: 'conflict' })

@@ -1,10 +1,8 @@
 import {
   errorInfoOf,
-  messageOf,
   type OpenTurn,
   ParleyError,
   type Prompt,
-  type RewindPreview,
   runningInBackground,
   type SessionEvent,
   type SessionState,
@@ -106,15 +104,6 @@ export class SessionAgent implements SlotHolder {
     const { adapter, services } = this.#context
     if (!adapter?.startsAhead || this.connected || this.starting || !services.slots.hasRoom) return
     await this.#connectAhead().catch(() => undefined)
-  }
-
-  /** The changes that a rewind to this prompt would make. If the agent is not connected, it is started. */
-  async previewRewind(promptId: string): Promise<RewindPreview> {
-    while (this.#ahead) await this.#ahead.over
-    if (!this.#link) this.#parts.rejoin.postpone()
-    const { connection } = this.#link ?? (await this.#connectAhead())
-    if (connection.previewRewind) return connection.previewRewind(promptId).catch(notRewindable)
-    throw new ParleyError('not_supported', `${this.#adapter().name} cannot preview a rewind.`)
   }
 
   /**
@@ -376,13 +365,6 @@ const cancelled = { outcome: 'cancelled', stopReason: 'cancelled' } as const
 
 function failedToStart(error: unknown): Omit<TurnEnd, 'durationMs'> {
   return { outcome: 'failed', stopReason: 'agent_failed', error: errorInfoOf(error) }
-}
-
-function notRewindable(error: unknown): never {
-  throw new ParleyError(
-    'conflict',
-    `The files cannot be restored to their state before that prompt: ${messageOf(error)}`,
-  )
 }
 
 function cannotResume(adapter: AgentAdapter): ParleyError {

@@ -18,6 +18,7 @@ import type { LedgerDraft } from './ledger-store.ts'
 import type { LogPoint } from './point-before.ts'
 import { isSameSender, receiptHash } from './receipt-hash.ts'
 import type { Rejoin } from './rejoin.ts'
+import type { PlannedRestore } from './rewind-files.ts'
 import { type SessionContext, unknownAgentOf } from './session-services.ts'
 
 export type SessionCommands = {
@@ -59,6 +60,7 @@ export function createSessionCommands(
       mustWait: rejoin.isRequired || services.awaits !== undefined,
     })
     point = await pointFor(command, context, decideContext())
+    const planned = await restorePlan(command, context, point)
     const continuedBy = await agentContinuing(command)
     const copy = await copyFor(command, context, decideContext())
     const doneInFolder = await doInFolder(context, command)
@@ -66,7 +68,7 @@ export function createSessionCommands(
     const recorded = log.transact((state) => {
       const { reply, drafts, ...decision } = decide(state, command, {
         ...decideContext(),
-        ...defined({ continuedBy, doneInFolder }),
+        ...defined({ continuedBy, planned, doneInFolder }),
       })
       return {
         ...decision,
@@ -124,7 +126,20 @@ async function pointFor(
   if (promptId === undefined) return undefined
   decide(log.state, command, decideContext)
   const { pointBefore } = await import('./point-before.ts')
-  return pointBefore(services.store, log.state, promptId, adapter)
+  // Files can be restored to before a compaction.
+  const isAboutFiles = command.type === 'session.rewind' && !command.talk
+  return pointBefore(services.store, log.state, promptId, isAboutFiles ? undefined : adapter)
+}
+
+/** The files that a rewind restores; undefined for other commands. */
+async function restorePlan(
+  command: Command,
+  context: SessionContext,
+  point: LogPoint | undefined,
+): Promise<PlannedRestore | undefined> {
+  if (command.type !== 'session.rewind' || command.files === false || !point) return undefined
+  const { planRewind } = await import('./rewind-files.ts')
+  return planRewind(context, point.seq, command)
 }
 
 /**
@@ -154,7 +169,7 @@ async function doInFolder(context: SessionContext, command: Command): Promise<Ev
 
 function promptToGoBackTo(command: Command): string | undefined {
   if (command.type === 'session.fork') return command.before
-  return command.type === 'session.rewind' && command.talk ? command.promptId : undefined
+  return command.type === 'session.rewind' ? command.promptId : undefined
 }
 
 function repeated<R>(command: Command, hash: string, before: { hash: string; receipt: R }): R {

@@ -1,4 +1,4 @@
-import type { LeftOut } from '@parley/protocol'
+import type { LeftOut, LeftPath, RewindFile } from '@parley/protocol'
 
 /**
  * PORT. Works with the folders of sessions, and stores their trees. Rules:
@@ -19,6 +19,20 @@ export type SessionFolder = {
    * `conflict`, and changes nothing, if a file changes meanwhile.
    */
   restore(folder: string, options: RestoreOptions): Promise<RestoredPaths>
+  /**
+   * Takes a snapshot, compares each of the trees with the next one and the last one with the snapshot, and says what
+   * restoring the folder to the first one would do. All paths are relative to the folder, and those outside it are left
+   * out. Rejects with `not_found` if a tree is not stored any more.
+   */
+  compare(folder: string, options: CompareOptions): Promise<ComparedTrees>
+  /** Makes the tree `now` with the contents of another tree at some paths. Changes nothing in the folder. */
+  plan(folder: string, options: PlanOptions): Promise<PlannedTree>
+  /**
+   * Moves the paths in which two trees differ from the one to the other. A path that has another content by now is left
+   * alone and named. Repeating it after a kill, with `again`, moves the rest. HEAD, the branches and the index of the
+   * repository do not change. Rejects with `conflict` if nothing could be written.
+   */
+  move(folder: string, options: MoveOptions): Promise<MovedFiles>
   /** Keeps the snapshots of a session also for its fork. */
   share(folder: string, sessionId: string, fork: string): Promise<void>
   /** Drops the snapshots of a session. */
@@ -48,4 +62,41 @@ export type RestoredPaths = {
   readonly tree: string
   /** Paths that could not be restored, because their content is not stored any more. */
   readonly missing: readonly string[]
+}
+
+export type CompareOptions = { readonly sessionId: string; readonly trees: readonly string[] }
+
+export type ComparedTrees = {
+  readonly now: FolderSnapshot
+  /** The changed paths: from each tree to the next one, and from the last tree to `now`. */
+  readonly steps: readonly (readonly string[])[]
+  /** From `now` to the first tree. `left` names only obstacles. */
+  readonly files: readonly RewindFile[]
+}
+
+export type PlanOptions = {
+  readonly sessionId: string
+  readonly now: string
+  readonly tree: string
+  readonly paths: readonly string[]
+}
+
+/** `left`: the paths that cannot be restored. */
+export type PlannedTree = { readonly tree: string; readonly left: readonly LeftPath[] }
+
+export type MoveOptions = {
+  readonly sessionId: string
+  readonly from: string
+  readonly to: string
+  /** The same restoration may have been begun before. */
+  readonly again?: boolean
+}
+
+export type MovedFiles = {
+  /** The tree `after`, with the restored paths as they were before. A restoration from `after` to `before` undoes this one. */
+  readonly before: string
+  readonly after: string
+  /** The number of restored paths. */
+  readonly count: number
+  readonly left: readonly LeftPath[]
 }

@@ -1,6 +1,7 @@
 import {
   activityOf,
   type Delta,
+  dueRestore,
   isWorktreeUnderWay,
   type KnownTask,
   type OpenTurn,
@@ -16,6 +17,7 @@ import { type BackgroundWatch, createBackgroundWatch } from './background-watch.
 import { hasUsableAnswer } from './carried-answers.ts'
 import { waitsForWorktree } from './decide-worktree.ts'
 import { requestsOfTurn } from './end-turn.ts'
+import type { FileRestore } from './file-restore.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'
 import type { PermissionBroker } from './permission-broker.ts'
 import type { SessionAgent } from './session-agent.ts'
@@ -31,6 +33,7 @@ export type LoopParts = {
   readonly broker: PermissionBroker
   readonly toolCalls: HostToolCalls
   readonly worktree: WorktreeSteps
+  readonly restore: FileRestore
 }
 
 /**
@@ -117,6 +120,8 @@ export class SessionLoop {
         return this.#rest()
       case 'work-on-worktree':
         return worktree.take(() => this.disconnect('closed'))
+      case 'restore-files':
+        return this.#parts.restore.run()
       case 'start-prompt':
         await worktree.look()
         if (waitsForWorktree(this.#state)) return
@@ -152,6 +157,7 @@ export class SessionLoop {
     this.#watchOwnTurn()
     this.#background.update(state, state.connected && !this.#isStopping)
     this.#checkOver?.()
+    this.#parts.restore.recorded()
     this.wake()
   }
 
@@ -167,6 +173,8 @@ export class SessionLoop {
         return
       case 'turn.started':
         return this.#busy()
+      case 'restore.started':
+        return this.#parts.restore.started(event.seq)
       case 'turn.interrupted':
         toolCalls.stop('turn')
         return this.#interrupt()
@@ -313,7 +321,7 @@ export class SessionLoop {
 }
 
 type Action =
-  | { readonly type: 'wait' | 'rest' | 'start-prompt' | 'work-on-worktree' }
+  | { readonly type: 'wait' | 'rest' | 'start-prompt' | 'work-on-worktree' | 'restore-files' }
   | { readonly type: 'restart-task'; readonly task: KnownTask }
   | { readonly type: 'watch-own-turn'; readonly turnId: string }
   | { readonly type: 'begin-turn'; readonly turn: OpenTurn }
@@ -324,6 +332,7 @@ function nextAction(state: SessionState, begun: string | undefined): Action {
   if (!turn) {
     if (isWorktreeUnderWay(state.worktree)) return { type: 'work-on-worktree' }
     if (waitsForWorktree(state)) return { type: 'rest' }
+    if (dueRestore(state)) return { type: 'restore-files' }
     const task = answeredTask(state)
     if (task) return { type: 'restart-task', task }
     return { type: turns.nextPrompt(state) && !archived ? 'start-prompt' : 'rest' }

@@ -1,4 +1,4 @@
-import { isWorktreeUnderWay, type Limits, ParleyError, type SessionState } from '@parley/protocol'
+import { dueRestore, isWorktreeUnderWay, type Limits, ParleyError, type SessionState } from '@parley/protocol'
 import type { StoredProjectSetting } from '../core/session-store.ts'
 
 /** The rules by which sessions are searched, ordered and paged. Every store uses these functions. */
@@ -78,7 +78,8 @@ export function conversationOf({ connection, forkPending }: SessionState): strin
 export function isUnsettled(state: SessionState): boolean {
   const { turn, queue, connected, tasks, worktree } = state
   const waits = queue.some(({ paused }) => !paused) || tasks.some(({ parked }) => parked)
-  return turn !== undefined || connected || waits || isWorktreeUnderWay(worktree)
+  const isWorking = isWorktreeUnderWay(worktree) || dueRestore(state) !== undefined
+  return turn !== undefined || connected || waits || isWorking
 }
 
 /** The state with the project that the store has added; the state of an older session does not contain it. */

@@ -6,6 +6,7 @@ import type { Look } from './git.ts'
 import { hashFiles } from './hash-files.ts'
 import { isInside } from './inside.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
+import { checkedTree, missingTree } from './tree-differences.ts'
 
 const maxFiles = 2_000
 /** The maximum number of bytes of untracked files that are read to count their lines. */
@@ -175,16 +176,6 @@ export async function treePatch(
       : await at.tryGit(['diff-tree', '-r', '-p', ...options, checkedTree(to), '--', path], where)
   if (found.code !== 0 && !found.cut) throw missingTree(found.stderr)
   return { patch: found.stdout, cut: found.cut }
-}
-
-function checkedTree(tree: string): string {
-  if (/^[0-9a-f]{40,64}$/.test(tree)) return tree
-  throw new ParleyError('validation_error', 'A snapshot is named by the id of its tree.')
-}
-
-function missingTree(reason: string): ParleyError {
-  const message = 'The snapshot is not stored here any more.'
-  return new ParleyError('not_found', message, { details: { missing: 'snapshot', reason } })
 }
 
 /**

@@ -1,12 +1,11 @@
 import { createSessionFolder } from './session-folder.ts'
 
 /** A process that takes snapshots and moves a folder between two of them, until it is killed. */
-const [root = '', folder = '', ...trees] = process.argv.slice(2)
-const { snapshot, restore } = createSessionFolder({ env: process.env, root })
-const paths = Array.from({ length: 60 }, (_, index) => `file${index}.txt`)
+const [root = '', folder = '', one = '', two = ''] = process.argv.slice(2)
+const { snapshot, move } = createSessionFolder({ env: process.env, root })
 process.stdout.write('started\n')
 for (let round = 0; ; round++) {
-  const tree = trees[round % trees.length] ?? ''
-  await restore(folder, { sessionId: 'ses_1', tree, paths })
+  const [from, to] = round % 2 === 0 ? [two, one] : [one, two]
+  await move(folder, { sessionId: 'ses_1', from, to, again: true })
   await snapshot(folder, { sessionId: 'ses_1' })
 }

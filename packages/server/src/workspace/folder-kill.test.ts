@@ -44,9 +44,9 @@ it('after a kill at any moment, a snapshot and a restoration succeed, and nothin
   for (let kill = 0; kill < kills; kill++) {
     await killAtAnyMoment('./folder-kill-under-test.ts', [root, folder, one, two], folder)
 
-    const [tree, text] = kill % 2 === 0 ? [one, 'one'] : [two, 'two']
-    const restored = await shadows.restore(folder, { sessionId: 'ses_1', tree, paths: names })
-    expect(restored).toMatchObject({ tree, missing: [] })
+    const [from, tree, text] = kill % 2 === 0 ? [two, one, 'one'] : [one, two, 'two']
+    const restored = await shadows.move(folder, { sessionId: 'ses_1', from, to: tree, again: true })
+    expect(restored).toMatchObject({ before: from, after: tree, count: names.length, left: [] })
     for (const [name, content] of Object.entries(files(text)))
       expect(readFileSync(join(folder, name), 'utf8')).toBe(content)
     expect(await take()).toBe(tree)

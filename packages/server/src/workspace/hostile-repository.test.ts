@@ -19,6 +19,7 @@ import {
 } from './hostile-repository-under-test.ts'
 import { harmlessKeys, hostileKeys } from './hostile-settings-under-test.ts'
 import { createWorkspace } from './index.ts'
+import { restoreTo } from './restore-under-test.ts'
 import { createSessionFolder } from './session-folder.ts'
 import { createWorktrees } from './worktrees.ts'
 
@@ -115,7 +116,7 @@ async function snapshotThings(path: string, root: string, env: Record<string, st
   await patch(folder, 'a.txt', { with: 'snapshot', from: tree })
   await patch(folder, 'a.txt', 'HEAD').catch(() => undefined)
   await changes(folder, { with: 'base' }).catch(() => undefined)
-  await folders.restore(path, { sessionId: 'ses_1', tree, paths: ['a.txt', 'since.txt'] })
+  await restoreTo(folders, path, { tree, paths: ['a.txt', 'since.txt'] })
   await folders.share(path, 'ses_1', 'ses_2')
   await folders.forget(path, 'ses_1')
   return files.map((file) => file.path)

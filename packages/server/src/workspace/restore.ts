@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { link, lstat, rename, rm } from 'node:fs/promises'
+import { link, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
+import { asBytes, shownPath, storedAmong, untrackedAt } from './obstacles.ts'
+import type { GitResult } from './run-git.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
 import { workPrefix } from './snapshot.ts'
 
@@ -43,13 +45,26 @@ export async function writeEntries(at: ShadowFolder, now: string, entries: Entri
     })
     const target = (await at.git(['write-tree'], { index: planned })).toString().trim()
     if (target === now) return now
-    const read = await at.tryGit(['read-tree', '-m', '-u', now, target], { index })
-    if (read.code !== 0) throw inTheWay(read.stderr)
-    await rename(index, join(place, 'index'))
+    const done = await checkOut(at, now, target)
+    if (done.code !== 0) throw inTheWay(done.stderr)
     return target
   } finally {
     const made = [index, planned].flatMap((path) => [path, `${path}.lock`])
     await Promise.all(made.map((path) => rm(path, { force: true })))
+  }
+}
+
+/** Lets git move the work tree from the tree `now`, a snapshot that was just taken, to another one. */
+export async function checkOut(at: ShadowFolder, now: string, target: string): Promise<GitResult> {
+  const kept = join(at.shadow.place, 'index')
+  const index = join(at.shadow.place, `${workPrefix}${randomBytes(6).toString('hex')}`)
+  try {
+    await link(kept, index)
+    const done = await at.tryGit(['read-tree', '-m', '-u', now, target], { index })
+    if (done.code === 0) await rename(index, kept)
+    return done
+  } finally {
+    await Promise.all([index, `${index}.lock`].map((path) => rm(path, { force: true })))
   }
 }
 
@@ -101,39 +116,14 @@ export function treeEntries(listed: string, paths: ReadonlySet<string>): Map<str
   return entries
 }
 
-const pathsAtOnce = 500
-
 /** Throws if a file that no snapshot has, such as an ignored one, would be overwritten. Git overwrites ignored files. */
 async function expectNothingInTheWay(
   at: ShadowFolder,
   index: string,
   written: readonly string[],
 ): Promise<void> {
-  const files = new Set(written)
-  const places = new Set(written.flatMap(withFolders))
-  const found: string[] = []
-  for (const path of places) {
-    const there = await lstat(join(at.shadow.workTree, path)).catch(() => undefined)
-    if (there && !(there.isDirectory() && !files.has(path))) found.push(path)
-  }
-  for (let start = 0; start < found.length; start += pathsAtOnce) {
-    const some = found.slice(start, start + pathsAtOnce)
-    const others = (await at.git(['ls-files', '-z', '--others', '--', ...some], { index })).toString()
-    if (others !== '') throw inTheWay(others.split('\0').slice(0, 5).join(' '))
-  }
-}
-
-/** The path with the folders that it is in. */
-function withFolders(path: string): string[] {
-  const parts = path.split('/')
-  return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
-}
-
-/** Those of the objects that exist. Objects of the repository may have been removed by its garbage collection. */
-async function storedAmong(at: ShadowFolder, objects: readonly string[]): Promise<ReadonlySet<string>> {
-  const input = Buffer.from(objects.map((object) => `${object}\n`).join(''))
-  const answers = (await at.git(['cat-file', '--batch-check'], { input })).toString().split('\n')
-  return new Set(answers.flatMap((line) => (line.endsWith(' missing') ? [] : [line.split(' ')[0] ?? ''])))
+  const others = await untrackedAt(at, index, written.map(asBytes))
+  if (others.length > 0) throw inTheWay(others.slice(0, 5).map(shownPath).join(' '))
 }
 
 function inTheWay(reason: string): ParleyError {

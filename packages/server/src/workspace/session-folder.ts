@@ -12,6 +12,9 @@ export function createSessionFolder(options: ShadowedFoldersOptions): ShadowedFo
   }
   return {
     snapshot: async (...given) => (await folders()).snapshot(...given),
+    compare: async (...given) => (await folders()).compare(...given),
+    plan: async (...given) => (await folders()).plan(...given),
+    move: async (...given) => (await folders()).move(...given),
     restore: async (...given) => (await folders()).restore(...given),
     share: async (...given) => (await folders()).share(...given),
     forget: async (...given) => (await folders()).forget(...given),

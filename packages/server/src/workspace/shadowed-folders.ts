@@ -8,6 +8,7 @@ import { inWorkTree } from './in-work-tree.ts'
 import type { Entries } from './restore.ts'
 import { forgetTrees, keepTree, shareTrees } from './shadow.ts'
 import { openShadow, type ShadowFolder } from './shadow-folder.ts'
+import { restoring } from './shadow-restore.ts'
 import { type TakenTree, takeTree } from './snapshot.ts'
 import { createTurns } from './turns.ts'
 
@@ -72,6 +73,7 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
       })
       return { before, tree: after, missing }
     },
+    ...restoring({ open, take, inTurn }),
     async write(folder, { sessionId, signal }, work) {
       const at = await open(folder, signal)
       const { writeEntries } = await import('./restore.ts')

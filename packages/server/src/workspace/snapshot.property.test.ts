@@ -15,6 +15,7 @@ import { expect, it } from 'vitest'
 import { TemporaryFolder } from '../testing/temporary-folder.ts'
 import { git } from './hostile-repository-under-test.ts'
 import { createWorkspace } from './index.ts'
+import { restoreTo } from './restore-under-test.ts'
 import { createSessionFolder } from './session-folder.ts'
 
 const env = { PATH: process.env.PATH, HOME: '/nonexistent' }
@@ -106,11 +107,12 @@ it('restoring all changed paths gives exactly the files of the first snapshot, a
       const second = contentsOf(folder)
       const { files } = await workspace.changes(seen, { with: 'snapshot', from: tree })
       const paths = files.flatMap((file) => (file.from ? [file.from, file.path] : [file.path]))
-      const restored = await shadows.restore(folder, { sessionId: 'ses_1', tree, paths })
+      const { after: restored, before: undone, left } = await restoreTo(shadows, folder, { tree, paths })
       expect(contentsOf(folder)).toEqual(first)
-      expect(restored).toMatchObject({ tree, missing: [] })
-      await shadows.restore(folder, { sessionId: 'ses_1', tree: restored.before, paths })
+      expect({ restored, left }).toEqual({ restored: tree, left: [] })
+      const back = await shadows.move(folder, { sessionId: 'ses_1', from: restored, to: undone })
       expect(contentsOf(folder)).toEqual(second)
+      expect(back.left).toEqual([])
     }),
     { numRuns: runs },
   )

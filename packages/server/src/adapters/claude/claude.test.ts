@@ -38,10 +38,6 @@ const scenarios: Scenarios = {
   hostTools: {
     prompt: ({ name, input }) => modelPrompt('Use it.', call(`mcp__parley__${name}`, input), done),
   },
-  rewind: {
-    prompt: modelPrompt('Write it.', call('Write', { file_path: 'note.txt', content: 'once' }), done),
-    effect: { path: 'note.txt', text: 'once' },
-  },
   rejoin: rejoinScenario((agentSessionId, folder, words) => {
     const [program = '', ...args] = adapter().terminalCommand?.(agentSessionId) ?? []
     return runAgent(program, [...args, '--print'], { cwd: folder, env: environment(), input: words })

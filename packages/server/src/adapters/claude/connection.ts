@@ -11,7 +11,6 @@ import {
 import { hostToolNames } from '../host-tool-server.ts'
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
-import { type RewindKeeper, rewindRequest } from '../rewind.ts'
 import { withDenied, withInterrupt } from '../translation.ts'
 import { type Resumed, readResumed } from './conversation.ts'
 import { describeCall, diffsOfCall } from './describe-call.ts'
@@ -26,7 +25,6 @@ import {
 } from './program.ts'
 import { promptUuid, userMessage } from './prompt.ts'
 import { DeferredCall, type HookedCall, HookWaits, RecordedCalls, type RequestContext } from './requests.ts'
-import { previewRewind, rewind } from './rewind.ts'
 import { applySettings, nativeModes, startMode } from './settings.ts'
 import { deferredCall, readTranscript, TranscriptWatch, uuidsIn } from './transcript.ts'
 import { callAgain, initialState, translate } from './translate.ts'
@@ -41,7 +39,7 @@ import {
 } from './translate-state.ts'
 import { changesProtected, grantedBySettings, pathsOf, willAsk, writesPlan } from './will-ask.ts'
 
-export type ClaudeOptions = ProgramOptions & { readonly keeper: RewindKeeper }
+export type ClaudeOptions = ProgramOptions
 
 /** A method that the SDK has but does not declare: cancels a message that waits in the program's queue. */
 type QueuedMessages = { cancelAsyncMessage?(uuid: string): Promise<boolean> }
@@ -68,7 +66,6 @@ class ClaudeConnection implements AgentConnection {
   readonly #input: ConnectInput
   readonly #env: Readonly<Record<string, string>>
   readonly #resumed: Resumed
-  readonly #keeper: RewindKeeper
   readonly #program: ClaudeProgram
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #calls = new RecordedCalls()
@@ -86,10 +83,9 @@ class ClaudeConnection implements AgentConnection {
   #closing = false
   #ended: Promise<void> = Promise.resolve()
 
-  constructor(input: ConnectInput, { env, keeper }: ClaudeOptions, program: ClaudeProgram) {
+  constructor(input: ConnectInput, { env }: ClaudeOptions, program: ClaudeProgram) {
     this.#input = input
     this.#env = env
-    this.#keeper = keeper
     this.#program = program
     this.#mode = input.settings.mode ?? 'ask'
     this.#resumed = readResumed(env, input.resume)
@@ -146,12 +142,6 @@ class ClaudeConnection implements AgentConnection {
     const known = message.type === 'continue' && this.#remembers(prompt.promptId)
     const uuid = known ? randomUUID() : promptUuid(prompt.promptId)
     this.#watch.promptSent(uuid)
-    const request = rewindRequest(prompt.parts)
-    if (request) {
-      const context = { keeper: this.#keeper, session: this.#input }
-      void this.#queue.put(await rewind(this.#query, request, context))
-      return undefined
-    }
     if (this.#steered.has(uuid)) return this.#continueWithSteer(uuid)
     const steer = message.type === 'prompt' && prompt.delivery === 'steer'
     if (steer && this.#state.turn === undefined) return 'pending'
@@ -258,10 +248,6 @@ class ClaudeConnection implements AgentConnection {
   kill(): void {
     this.#closing = true
     this.#program.kill()
-  }
-
-  previewRewind(promptId: string): ReturnType<typeof previewRewind> {
-    return previewRewind(this.#query, promptId)
   }
 
   /** Defers the open call and ends the process. Claude Code can defer only a single call of the main agent. */

@@ -70,19 +70,6 @@ it('MCP servers can be changed, and an elicitation of a server is a question', (
     expect(lastCall().includes('The person says blue')).toBe(true)
   }))
 
-it('files cannot be rewound to an unknown prompt, and the session continues', () =>
-  onBench(world, world.adapter(), async (bench) => {
-    const session = await bench.session()
-    await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
-    await session.command({ type: 'session.rewind', promptId: 'prm_never' })
-    await session.until(() => session.all('turn.ended').length === 2)
-    expect(session.all('turn.ended').at(-1)).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'conflict' },
-    })
-    await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
-  }))
-
 it('the chosen model receives the requests', () =>
   onBench(world, world.adapter(), async (bench) => {
     const session = await bench.session({ model: 'claude-opus-4-5' })

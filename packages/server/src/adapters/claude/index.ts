@@ -11,7 +11,6 @@ import {
   createAgentProgram,
   expectFolder,
   lazyMemory,
-  lazyRewindKeeper,
   type ProgramAdapterOptions,
 } from '../program-adapter.ts'
 import type { ClaudeOptions } from './connection.ts'
@@ -108,7 +107,6 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       return program === undefined ? installAdvice : `Parley needs it to run ${program}. ${installAdvice}`
     },
   })
-  const keeper = lazyRewindKeeper()
   return {
     id: 'claude',
     startsAhead: true,
@@ -124,7 +122,6 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       'background',
       'hostTools',
       'forkBefore',
-      'rewind',
       'cost',
       'structuredOutput',
       'rejoin',
@@ -199,7 +196,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     }
     const { userSettings = options.userSettings ?? true } = input.settings.options ?? {}
     const settingSources = settingSourcesFor(input.trusted, userSettings)
-    return { env: own, settingSources, keeper, ...found }
+    return { env: own, settingSources, ...found }
   }
 }
 

@@ -45,7 +45,6 @@ export const honouredOptions = [
 export function processOptions({ options = {} }: SessionSettings): Options {
   return {
     includePartialMessages: true,
-    enableFileCheckpointing: true,
     forwardSubagentText: true,
     // An interrupt ends only the turn. Background tasks keep running; stopTask stops each of them.
     perTaskStopAffordance: true,

@@ -1,8 +1,7 @@
 import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
-import { ParleyError, type Prompt, type RewindPreview, type SessionSettings } from '@parley/protocol'
+import { ParleyError, type Prompt, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
-import { type RewindKeeper, type RewindRequest, rewindRequest } from '../rewind.ts'
 import { resolvesWithin, unlessAborted } from '../time-limit.ts'
 import { withInterrupt, withoutTurn } from '../translation.ts'
 import { applyRules, type Conversation, openConversation } from './conversation.ts'
@@ -10,7 +9,6 @@ import { readEvents } from './events.ts'
 import { errorText, ignoredFrames } from './native.ts'
 import { commandIn, type NativeCommand, nativeParts, PromptSender } from './prompt.ts'
 import { Requests } from './requests.ts'
-import { previewRewind, rewind } from './rewind.ts'
 import { sessionRules } from './rules.ts'
 import type { OpenCodeServer, SharedServer } from './server.ts'
 import type { Advice, ServerInfo } from './server-info.ts'
@@ -36,8 +34,8 @@ const stopMs = 1_000
 const answerMs = 3_000
 
 /** Objects that all connections of an adapter share. */
-type Shared = { readonly advice: Advice; readonly keeper: RewindKeeper }
-type Opened = Conversation & { readonly client: OpencodeClient; readonly keeper: RewindKeeper }
+type Shared = { readonly advice: Advice }
+type Opened = Conversation & { readonly client: OpencodeClient }
 
 /** Opens a conversation on a server, and releases the server if that fails. */
 export async function connectOpenCode(
@@ -60,14 +58,10 @@ export async function connectOpenCode(
   }
 }
 
-async function open(
-  shared: SharedServer,
-  input: ConnectInput,
-  { advice, keeper }: Shared,
-): Promise<AgentConnection> {
+async function open(shared: SharedServer, input: ConnectInput, { advice }: Shared): Promise<AgentConnection> {
   const client = shared.server.client(input.cwd)
   const conversation = await openConversation(client, input, advice)
-  const connection = new OpenCodeConnection(shared, input, { ...conversation, client, keeper })
+  const connection = new OpenCodeConnection(shared, input, { ...conversation, client })
   const abandon = () => void connection.close()
   input.signal.addEventListener('abort', abandon, { once: true })
   try {
@@ -96,7 +90,6 @@ class OpenCodeConnection implements AgentConnection {
   readonly #reading = new AbortController()
   readonly #ready = Promise.withResolvers<void>()
   readonly #session: Session
-  readonly #keeper: RewindKeeper
   #state: TranslateState
   readonly #watch: TurnWatch
   #isReady = false
@@ -105,14 +98,13 @@ class OpenCodeConnection implements AgentConnection {
   #stopping: Promise<void> = Promise.resolve()
 
   constructor({ server, release }: SharedServer, input: ConnectInput, opened: Opened) {
-    const { client, info, session, used, keeper } = opened
+    const { client, info, session, used } = opened
     this.#input = input
     this.#server = server
     this.#release = release
     this.#client = client
     this.#info = info
     this.#session = session
-    this.#keeper = keeper
     this.#settings = new EffectiveSettings(info, input.settings, (output) => void this.#queue.put(output))
     this.#prompts = new PromptSender(client, session.id, this.#settings)
     this.#state = initialState({
@@ -222,8 +214,6 @@ class OpenCodeConnection implements AgentConnection {
     const messageId = this.#prompts.idOf(prompt)
     if (message.type === 'continue' && (await this.#prompts.isStored(messageId)))
       return this.#prompts.askAgain(message.openCalls)
-    const request = rewindRequest(prompt.parts)
-    if (request) return this.#rewind(request)
     const command = commandIn(prompt.parts, this.#input.cwd)
     if (command) return this.#run(command, messageId)
     await this.#prompts.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
@@ -239,16 +229,6 @@ class OpenCodeConnection implements AgentConnection {
     this.#prompts.command(messageId, command, lastModel).catch((error: unknown) => {
       if (!this.#state.turn?.begun) void this.#fail(error, round)
     })
-  }
-
-  async #rewind(request: RewindRequest): Promise<void> {
-    const context = { keeper: this.#keeper, session: this.#input }
-    const output = await rewind(this.#client, this.#session.id, request, context)
-    this.#give({ state: withoutTurn(this.#state), outputs: [output] })
-  }
-
-  previewRewind(promptId: string): Promise<RewindPreview> {
-    return previewRewind(this.#client, this.#session.id, promptId)
   }
 
   /**

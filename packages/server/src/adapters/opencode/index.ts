@@ -10,7 +10,6 @@ import {
   createAgentProgram,
   expectFolder,
   lazyMemory,
-  lazyRewindKeeper,
   type ProgramAdapterOptions,
 } from '../program-adapter.ts'
 import { runProgram } from '../run-program.ts'
@@ -58,7 +57,6 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     const start = () => ({ program, env: serverEnvironment(env, needs) })
     return pool.acquire(serverKey(needs), start, signal)
   }
-  const keeper = lazyRewindKeeper()
   return {
     id,
     name: 'OpenCode',
@@ -67,7 +65,6 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
       ...commonCapabilities,
       'toolOutputStreaming',
       'forkBefore',
-      'rewind',
       'cost',
       'structuredOutput',
       'retraction',
@@ -97,7 +94,7 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
       const shared = await acquire(input, input.signal)
       const { connectOpenCode } = await import('./connection.ts')
       const advice = { installAdvice, signIn: signIn(find() ?? id) }
-      return connectOpenCode(shared, input, { advice, keeper })
+      return connectOpenCode(shared, input, { advice })
     },
   }
 }

@@ -57,10 +57,6 @@ const scenarios: Scenarios = {
   },
   models: { model: 'mock/m2' },
   commands: { prompt: modelPrompt('Hello.', { content: 'Hello.' }), command: 'compact', says: 'Hello' },
-  rewind: {
-    prompt: modelPrompt('Write it.', call('write', { filePath: 'note.txt', content: 'once\n' }), done),
-    effect: { path: 'note.txt', text: 'once\n' },
-  },
   rejoin: rejoinScenario((agentSessionId, folder, words) =>
     runAgent(opencodeProgram(), ['run', '--session', agentSessionId], {
       cwd: folder,
@@ -94,8 +90,7 @@ adapterContract('opencode', {
   async start() {
     breakOnce()
     const adapter = await world.stay()
-    // Uses a git repository, because OpenCode stores snapshots of files only in repositories, and a rewind needs the
-    // snapshots.
+    // A git repository, because OpenCode takes snapshots of its own only there.
     const folder = async () => {
       const path = world.sharedFolder()
       gitInit(path)

@@ -48,7 +48,7 @@ export type ScriptedAdapterOptions = {
 }
 
 /** Capabilities that need a real agent or the agent's own files. */
-const missing: readonly CapabilityName[] = ['background', 'mcp', 'rewind', 'environment', 'rejoin']
+const missing: readonly CapabilityName[] = ['background', 'mcp', 'environment', 'rejoin']
 export const scriptedCapabilities: readonly CapabilityName[] = capabilityNames.filter(
   (name) => !missing.includes(name),
 )

@@ -6,6 +6,7 @@ export function addSessionCommands(registry: Registry): void {
   addReading(registry)
   addStopping(registry)
   addEditing(registry)
+  addRewind(registry)
   addHandOff(registry)
   addImport(registry)
 }
@@ -221,6 +222,36 @@ function addEditing({ add, run }: Registry): void {
     .option('--title <title>', 'the title of the fork')
     .option(...json)
     .action(run(async () => (await load()).fork))
+}
+
+function addRewind({ add, run }: Registry): void {
+  const load = () => import('../commands/rewind.ts')
+  add(
+    'rewind',
+    'restore the files of a session to their state before a prompt; with --talk also the conversation',
+    'parley rewind last prm_01k2… --preview',
+    'parley rewind last last',
+    'parley rewind last prm_01k2… --talk',
+    'parley rewind last prm_01k2… src/main.ts',
+  )
+    .argument(...sessionArgument)
+    .argument('<prompt>', 'the id of the prompt (see show --json), or "last"')
+    .argument('[files...]', 'restore only these files, also if somebody changed them since')
+    .option('--talk', 'the agent forgets the prompt and everything after it')
+    .option('--no-files', 'restore no files; with --talk')
+    .option('--preview', 'print which files would be restored, and change nothing')
+    .option('--json', 'print the result as JSON')
+    .addHelpText(
+      'after',
+      `
+Only files that turns since the prompt changed are restored. A file that somebody else
+changed since is left alone, unless you name it. HEAD, branches and the index do not change.`,
+    )
+    .action(run(async () => (await load()).rewind))
+  add('unrewind', 'undo the last rewind of a session, until its next turn', 'parley unrewind last')
+    .argument(...sessionArgument)
+    .option('--json', 'print the result as JSON')
+    .action(run(async () => (await load()).unrewind))
 }
 
 function addHandOff({ add, context, run }: Registry): void {

@@ -1,5 +1,3 @@
-import { realpath, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect } from '../peers.ts'
 import { backgroundCase } from './background-cases.ts'
 import { Turn } from './bench.ts'
@@ -11,7 +9,7 @@ import { steerCases } from './steer-cases.ts'
 /** Capabilities about the course of a conversation: restarts, forks, and commands during and between turns. */
 export const conversationCases: Pick<
   CapabilityCases,
-  'background' | 'resume' | 'fork' | 'forkBefore' | 'interrupt' | 'steer' | 'compaction' | 'rewind' | 'rejoin'
+  'background' | 'resume' | 'fork' | 'forkBefore' | 'interrupt' | 'steer' | 'compaction' | 'rejoin'
 > = {
   background: {
     ...backgroundCase,
@@ -94,35 +92,6 @@ export const conversationCases: Pick<
       expect(session.all('context.compacted').map((event) => event.trigger)).toEqual(['manual'])
     },
     refused: (bench) => refusedCommand(bench, { type: 'session.compact' }),
-  },
-  rewind: {
-    title: 'files are restored to their state before a prompt, as previewed, and the restore can be undone',
-    async shows(bench, scenario) {
-      const { session, turn } = await play(bench, scenario)
-      const { path, text } = scenario.effect
-      const { promptId } = turn
-      const rewind = async (more: { undo?: true } = {}) => {
-        const ends = session.all('turn.ended').length
-        await session.command({ type: 'session.rewind', promptId, ...more })
-        return session.until(() => session.all('turn.ended')[ends])
-      }
-      await session.command({ type: 'session.close' })
-      const { files } = await bench.host.previewRewind(session.id, promptId)
-      expect(files).toEqual([join(await realpath(bench.folder), path)])
-      expect(await bench.file(path)).toBe(text)
-      const stopReason = 'rewound'
-      expect(await rewind()).toMatchObject({ stopReason, result: expect.stringContaining(path) })
-      expect(await bench.file(path)).toBeUndefined()
-      expect(await rewind({ undo: true })).toMatchObject({ stopReason: 'rewind_undone' })
-      expect(await bench.file(path)).toBe(text)
-      await rewind()
-      await writeFile(join(bench.folder, path), 'by somebody else')
-      expect(await rewind({ undo: true })).toMatchObject({ outcome: 'failed', error: { code: 'conflict' } })
-      expect(await bench.file(path)).toBe('by somebody else')
-      const unknown = bench.host.previewRewind(session.id, 'prm_unknown')
-      await expect(unknown).rejects.toMatchObject({ code: 'conflict' })
-    },
-    refused: (bench) => refusedCommand(bench, { type: 'session.rewind', promptId: 'prm_any' }),
   },
   rejoin: {
     title:

@@ -1,3 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EventOf } from '@parley/protocol'
+import { createSessionFolder } from '../../workspace/session-folder.ts'
 import { expect } from '../peers.ts'
 import { type Bench, type BenchSession, Turn } from './bench.ts'
 import { type CapabilityCase, refusalOf, refusedCommand } from './capability-case.ts'
@@ -58,6 +63,12 @@ export const forkBeforeCase: CapabilityCase<'forkBefore'> = {
         'a rewind of the conversation makes the agent forget the turns since a prompt, until the rewind is undone',
       shows: rewindTalk,
     },
+    {
+      title:
+        'a rewind of files and conversation removes a file that a command wrote, and the agent forgets the command; undoing it brings back both',
+      needs: (_scenario, scenarios) => scenarios.permissions !== undefined,
+      shows: rewindBoth,
+    },
     withKill({
       title: 'a fork before a prompt remembers what was said before it',
       killed: 'before the fork has its first prompt',
@@ -88,6 +99,42 @@ async function rewindTalk(bench: Bench, scenario: Recall): Promise<void> {
   await bench.restart()
   await origin.listen()
   await expectKnown(origin, scenario, [true, false])
+}
+
+async function rewindBoth(
+  bench: Bench,
+  { facts, recall }: Recall,
+  { permissions }: Scenarios,
+): Promise<void> {
+  if (!permissions) throw new Error('This case needs the scenario "permissions".')
+  const { effect, prompt } = permissions
+  const { path, text } = effect
+  const root = await mkdtemp(join(tmpdir(), 'parley-snapshots-'))
+  await bench.restart({ sessionFolder: createSessionFolder({ env: process.env, root }) })
+  const session = await bench.session(permissions.session)
+  await (await session.prompt(facts[0].prompt)).completed()
+  const work = await session.prompt(prompt)
+  const request = await work.asked()
+  const { turnId } = await session.until(() =>
+    session.all('turn.started').find((started) => started.promptId === work.promptId),
+  )
+  const isFirst = (taken: EventOf<'snapshot.taken'>) => taken.turnId === turnId && taken.when === 'before'
+  await session.until(() => session.all('snapshot.taken').find(isFirst))
+  await work.decide(request, 'allow')
+  await work.completed()
+  expect(await bench.file(path)).toBe(text)
+  const rewind = { type: 'session.rewind', promptId: work.promptId, talk: true } as const
+  await session.command(rewind)
+  expect(await bench.file(path)).toBeUndefined()
+  await session.command({ type: 'session.unrewind' })
+  expect(await bench.file(path)).toBe(text)
+  await session.command(rewind)
+  const turn = await session.prompt(recall)
+  await turn.completed()
+  expect(turn.said).toContain(facts[0].says)
+  expect(turn.said).not.toContain(path)
+  expect(await bench.file(path)).toBeUndefined()
+  await rm(root, { recursive: true, force: true })
 }
 
 async function tell(

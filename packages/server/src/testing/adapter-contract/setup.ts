@@ -149,8 +149,6 @@ export type CapabilityScenarios = {
   }
   readonly commands: Saying & { readonly command: string }
   readonly compaction: Record<never, never>
-  /** The effect comes from the agent's own file tool. */
-  readonly rewind: Scenario & { readonly effect: FileEffect }
   readonly usage: Scenario
   readonly cost: Scenario
   readonly structuredOutput: Scenario & {

@@ -1,0 +1,53 @@
+import { type LeftReason, leftReasonTexts, type RewindFile, type RewindPreview } from '@parley/protocol'
+import { plural } from '../base/format.logic.ts'
+
+/** Files whose path a person can tick although the server leaves them alone by default. */
+const overruled: ReadonlySet<LeftReason | undefined> = new Set([undefined, 'changed-since', 'unclear'])
+
+export const canRestore = ({ left }: RewindFile): boolean => overruled.has(left)
+
+/** The files that are restored unless the person chooses others. */
+export const tickedFirst = ({ files }: RewindPreview): ReadonlySet<string> =>
+  new Set(files.filter(({ left }) => left === undefined).map(({ path }) => path))
+
+const actionTexts: Readonly<Record<RewindFile['action'], string>> = {
+  change: 'Goes back',
+  create: 'Comes back',
+  delete: 'Is removed',
+}
+
+/** What happens with a file if it is ticked, and why it is not ticked by default. */
+export function fileText({ action, left }: RewindFile): string {
+  return left ? leftReasonTexts[left] : actionTexts[action]
+}
+
+/** The fields of session.rewind that name files. Without a choice of the person, the server chooses. */
+export function chosenFiles(
+  preview: RewindPreview,
+  ticked: ReadonlySet<string>,
+): { readonly seen: string; readonly paths?: string[] } {
+  const { seen } = preview
+  const first = tickedFirst(preview)
+  const isSame = first.size === ticked.size && [...first].every((path) => ticked.has(path))
+  return isSame ? { seen } : { seen, paths: [...ticked] }
+}
+
+/** What the rewind does not undo, one sentence each. */
+export function limitsOf({ leftOut, late, commits, cut, files }: RewindPreview): string[] {
+  const named = leftOut.slice(0, 3).map(({ path }) => path)
+  const more = leftOut.length > named.length ? ` and ${leftOut.length - named.length} more` : ''
+  return [
+    leftOut.length > 0 && `No snapshot has ${named.join(', ')}${more}.`,
+    late && 'A command had begun before the snapshot was complete, so it may have some of its changes.',
+    commits && 'Commits since the prompt stay, and the branch does not move.',
+    cut && `Only ${plural(files.length, 'file')} are listed; there are more.`,
+    'Ignored files, and what commands did outside the folder, stay as they are.',
+  ].filter((text) => typeof text === 'string')
+}
+
+/** What was done, for the toast. */
+export function doneText(files: boolean, turns: number | undefined): string {
+  const talk = turns === undefined ? undefined : `took ${plural(turns, 'turn')} back`
+  const text = [files ? 'restored files' : undefined, talk].filter(Boolean).join(' and ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}

@@ -4,7 +4,7 @@ import { visible } from '../base/format.logic.ts'
 import { IconButton } from '../parts/button.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import type { Turn } from './turn.logic.ts'
-import { headText, TurnFacts, TurnTitle } from './turn-line.tsx'
+import { TurnFacts, TurnTitle, useTurnText } from './turn-line.tsx'
 
 type Props = { turn: Turn; folder: string; onCollapse: (turn: Turn) => void; onStart: (turn: Turn) => void }
 
@@ -14,7 +14,7 @@ type Props = { turn: Turn; folder: string; onCollapse: (turn: Turn) => void; onS
  */
 export const StickyTurn = memo(function StickyTurn({ turn, folder, onCollapse, onStart }: Props) {
   const [isWhole, setWhole] = useState(false)
-  const { head } = turn
+  const text = useTurnText(turn)
   return (
     <div className="sticky top-0 z-5 h-0 [@media(height<24rem)]:hidden">
       <div className="mx-auto max-w-3xl px-4 max-md:px-3">
@@ -30,7 +30,7 @@ export const StickyTurn = memo(function StickyTurn({ turn, folder, onCollapse, o
                 <ChevronDown size={14} />
               </IconButton>
             )}
-            {head ? (
+            {text ? (
               <button
                 type="button"
                 aria-expanded={isWhole}
@@ -50,12 +50,12 @@ export const StickyTurn = memo(function StickyTurn({ turn, folder, onCollapse, o
               <ArrowUpToLine size={14} />
             </IconButton>
           </div>
-          {isWhole && head && (
+          {isWhole && text && (
             <ScrollRegion
               label="Prompt of this turn"
               className="max-h-[40dvh] border-t border-line px-3 py-2 whitespace-pre-wrap [overflow-wrap:anywhere]"
             >
-              {visible(headText(head))}
+              {visible(text)}
             </ScrollRegion>
           )}
         </div>

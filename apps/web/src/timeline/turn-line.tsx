@@ -43,18 +43,23 @@ export const CollapsedTurn = memo(function CollapsedTurn({ turn, folder, onToggl
 })
 
 /** The first line of what started the turn. */
-export function TurnTitle({ turn: { head, isTakenBack } }: { turn: Turn }) {
-  const text = head && headText(head)
+export function TurnTitle({ turn }: { turn: Turn }) {
+  const text = useTurnText(turn)
+  const isAgents = turn.head?.type === 'notice' || text === undefined
   return (
-    <span className={`min-w-0 flex-1 truncate ${head?.type === 'prompt' ? 'font-medium' : 'text-soft'}`}>
-      {isTakenBack && 'Taken back: '}
+    <span className={`min-w-0 flex-1 truncate ${isAgents ? 'text-soft' : 'font-medium'}`}>
+      {turn.isTakenBack && 'Taken back: '}
       {text ? visible(text.slice(0, 300)) : 'Earlier prompt'}
     </span>
   )
 }
 
-export function headText(head: NonNullable<Turn['head']>): string {
-  return head.type === 'prompt' ? promptSummary(head.parts) : head.text
+/** What started the turn. The prompt of the open turn is known even if its block is not loaded. */
+export function useTurnText({ head, turnId }: Turn): string | undefined {
+  const open = useSessionState(({ turn }) => (turn?.turnId === turnId ? turn.prompt : undefined))
+  if (head?.type === 'notice') return head.text
+  const parts = head?.parts ?? open?.parts
+  return parts && promptSummary(parts)
 }
 
 /** The status of a turn, its changed files, time and cost. What is not known is left out. */

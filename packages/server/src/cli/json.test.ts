@@ -22,6 +22,8 @@ const elsewhere = [
   ...['serve', 'migrate', 'restore', 'retention', 'import', 'notify add', 'notify test', 'notify remove'],
   ...['agents install', 'agents update', 'agents remove', 'agents key', 'service status'],
   ...['people role', 'people disable', 'people enable', 'devices revoke'],
+  // They need a repository.
+  ...['changes', 'discard', 'commit', 'push', 'pr'],
 ]
 
 function leavesOf(command: Command, path = ''): { path: string; command: Command }[] {

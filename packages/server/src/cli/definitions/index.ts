@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { addAccessCommands } from './access.ts'
 import { addAgentCommands } from './agents.ts'
+import { addChangeCommands } from './changes.ts'
 import { addNotify } from './notify.ts'
 import { addCompletions, addOperationCommands } from './operation.ts'
 import { addPermissionCommands } from './permissions.ts'
@@ -12,6 +13,7 @@ import { addSessionCommands } from './sessions.ts'
 /** All commands except `serve`, which runs without the definitions of the others. */
 export function addOtherCommands(program: Command, registry: Registry): void {
   addSessionCommands(registry)
+  addChangeCommands(registry)
   addProofCommands(registry)
   addPermissionCommands(registry)
   addAgentCommands(registry)

@@ -1,0 +1,222 @@
+import type { Client } from '@parley/client'
+import {
+  type BranchInfo,
+  type CommandInput,
+  defined,
+  type EventOf,
+  type EventType,
+  type FileChange,
+  ParleyError,
+  type PullRequest,
+  suggestedMessage,
+} from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import type { Context } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
+import { findSession } from '../session-reference.ts'
+import { printList } from '../terminal/table.ts'
+import { oneLine } from '../terminal/visible.ts'
+
+type Options = Flags & { readonly json?: boolean }
+type Work = { readonly client: Client; readonly id: string; readonly print: Print }
+type Print = (value: object, text: string) => void
+
+/** Works with one session. `print` writes a result as JSON or as a line of text. */
+async function inSession(
+  reference: string,
+  options: Options,
+  context: Context,
+  work: (given: Work) => Promise<void>,
+): Promise<number> {
+  await using server = await connect(existingConfigurationOf(context, options), context)
+  const { client } = server
+  const id = await findSession(client, reference, context)
+  const print: Print = (value, text) =>
+    context.output.out(options.json ? `${JSON.stringify(value)}\n` : `${oneLine(text)}\n`)
+  await work({ client, id, print })
+  return 0
+}
+
+const columns = [
+  { name: 'STATUS' },
+  { name: 'STAGED' },
+  { name: 'ADDED' },
+  { name: 'REMOVED' },
+  { name: 'PATH', shrinks: true },
+]
+
+/** Lists the changed files in the folder of a session. */
+export function changes(
+  reference: string,
+  options: Options & { readonly scope?: string },
+  context: Context,
+): Promise<number> {
+  return inSession(reference, options, context, async ({ client, id }) => {
+    const scope = options.scope as 'turn' | 'session' | 'commit' | 'base' | undefined
+    const found = await client.call('listChanges', { params: { id }, query: { scope: scope ?? 'commit' } })
+    const row = ({ status, staged, added, removed, from, path }: FileChange) => {
+      const counts = [added, removed].map((count) => (count === undefined ? '' : String(count)))
+      return [status, staged ?? '', ...counts, from === undefined ? path : `${from} → ${path}`]
+    }
+    printList(
+      found.files,
+      { columns, row, empty: 'Nothing has changed.' },
+      {
+        json: options.json,
+        output: context.output,
+      },
+    )
+  })
+}
+
+/** The changed files of a folder, or those of the paths, as they are now. */
+async function filesOf({ client, id }: Work, paths: readonly string[], side?: 'staged') {
+  const { files } = await client.call('listChanges', { params: { id }, query: defined({ side }) })
+  const unknown = paths.find((path) => !files.some((file) => file.path === path))
+  if (unknown !== undefined)
+    throw new ParleyError('not_found', `${unknown} has not changed. Name the paths that changes lists.`)
+  const chosen = paths.length === 0 ? files : files.filter(({ path }) => paths.includes(path))
+  if (chosen.length === 0) throw new ParleyError('conflict', 'Nothing has changed.')
+  return chosen.map(({ path, from, blob }) => {
+    if (blob !== undefined) return { path, blob, ...defined({ from }) }
+    throw new ParleyError('too_large', `${path} is too large. Use git in a terminal.`)
+  })
+}
+
+type New = CommandInput extends infer One
+  ? One extends CommandInput
+    ? Omit<One, 'commandId'>
+    : never
+  : never
+
+/** Sends a command and returns the event that it recorded. */
+async function recorded<Type extends EventType>(
+  { client, id }: Work,
+  type: Type,
+  command: New,
+): Promise<EventOf<Type>> {
+  const { seq } = await client.command(id, command as Parameters<Client['command']>[1])
+  const { events } = await client.call('events', { params: { id }, query: { after: seq - 1, limit: 1 } })
+  const [event] = events
+  if (event?.type === type) return event as EventOf<Type>
+  throw new ParleyError('internal_error', `The command recorded no ${type}.`)
+}
+
+type DiscardOptions = Options & { readonly undo?: string }
+
+/** Discards the changes of files since the last commit, or undoes a discard. */
+export function discard(
+  reference: string,
+  paths: readonly string[],
+  options: DiscardOptions,
+  context: Context,
+): Promise<number> {
+  const { undo } = options
+  if ((undo === undefined) === (paths.length === 0))
+    throw new ParleyError('validation_error', 'Name the files to discard, or the discard with --undo.')
+  return inSession(reference, options, context, async (work) => {
+    if (undo !== undefined) {
+      const discarded = Number(undo)
+      const event = await recorded(work, 'changes.restored', { type: 'changes.restore', discarded })
+      return work.print(event, 'The discard was undone.')
+    }
+    const command = { type: 'changes.discard', base: 'HEAD', files: await filesOf(work, paths) } as const
+    const event = await recorded(work, 'changes.discarded', command)
+    const back = context.commandLine(`discard ${work.id} --undo ${event.seq}`)
+    work.print(event, `${paths.length} discarded. Undo it: ${back}`)
+  })
+}
+
+type CommitOptions = Options & {
+  readonly message?: string
+  readonly staged?: boolean
+  readonly verify?: boolean
+}
+
+/** Commits changed files, or what is staged. */
+export function commit(
+  reference: string,
+  paths: readonly string[],
+  options: CommitOptions,
+  context: Context,
+): Promise<number> {
+  const { staged, verify } = options
+  if (staged && paths.length > 0)
+    throw new ParleyError('validation_error', 'Name files, or commit all that is staged.')
+  return inSession(reference, options, context, async (work) => {
+    const files = await filesOf(work, paths, staged ? 'staged' : undefined)
+    const message = options.message ?? (await messageFor(work, files))
+    const fields = { message, files, ...(staged && { staged }), ...(verify === false && { verify }) }
+    const event = await recorded(work, 'changes.committed', { type: 'changes.commit', ...fields })
+    if (event.output !== undefined && !options.json) context.output.err(`${event.output}\n`)
+    const where = event.branch === undefined ? '' : ` on ${event.branch}`
+    work.print(event, `${event.commit.slice(0, 8)}${where}: ${event.message.split('\n', 1)[0]}`)
+  })
+}
+
+async function messageFor({ client, id }: Work, files: readonly { path: string }[]): Promise<string> {
+  const { title } = await client.call('getSession', { params: { id }, query: {} })
+  return suggestedMessage(title, files)
+}
+
+/** Pushes the branch of a session's folder. */
+export function push(
+  reference: string,
+  options: Options & { readonly replace?: boolean },
+  context: Context,
+): Promise<number> {
+  return inSession(reference, options, context, async (work) => {
+    const info: BranchInfo = await work.client.call('getBranch', { params: { id: work.id } })
+    const { branch, commit: head } = info
+    if (branch === undefined || head === undefined)
+      throw new ParleyError('conflict', 'No branch with a commit is checked out, so nothing can be pushed.')
+    const replaces = options.replace ? info.remote?.branch?.commit : undefined
+    const command = { type: 'branch.push', branch, commit: head, ...defined({ replaces }) } as const
+    const event = await recorded(work, 'branch.pushed', command)
+    if (event.output !== undefined && !options.json) context.output.err(`${event.output}\n`)
+    work.print(event, `${branch} (${head.slice(0, 8)}) is at ${event.remote}.`)
+  })
+}
+
+type PullRequestOptions = Options & {
+  readonly open?: boolean
+  readonly title?: string
+  readonly body?: string
+  readonly draft?: boolean
+}
+
+/** Shows the pull request of a session's branch with its checks and comments, or opens one. */
+export function pullRequest(
+  reference: string,
+  options: PullRequestOptions,
+  context: Context,
+): Promise<number> {
+  return inSession(reference, options, context, async (work) => {
+    const { client, id, print } = work
+    if (options.open) {
+      const { body, draft } = options
+      const title = options.title ?? (await client.call('getSession', { params: { id }, query: {} })).title
+      const command = { type: 'pull-request.open', title, ...defined({ body, draft }) } as const
+      const event = await recorded(work, 'pull-request.opened', command)
+      return print(event, event.url)
+    }
+    const found = await client.call('getPullRequest', { params: { id } })
+    const { request, message, link } = found
+    if (options.json || !request)
+      return print(found, message ?? `There is no pull request. ${link ?? ''}`.trim())
+    for (const line of linesOf(request)) context.output.out(`${oneLine(line)}\n`)
+  })
+}
+
+function linesOf({ title, state, draft, url, checks, comments }: PullRequest): string[] {
+  return [
+    `${title} (${draft ? 'draft, ' : ''}${state})`,
+    url,
+    ...checks.map(({ name, result, text }) => `${result}  ${name}${text === undefined ? '' : `: ${text}`}`),
+    ...comments.map(({ author, path, line, verdict, text }) => {
+      const where = path === undefined ? '' : ` on ${path}${line === undefined ? '' : `:${line}`}`
+      return `${author}${where}${verdict === undefined ? '' : ` (${verdict})`}: ${text}`
+    }),
+  ]
+}

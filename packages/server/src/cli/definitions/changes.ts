@@ -1,0 +1,59 @@
+import { Option } from 'commander'
+import { type Registry, sessionArgument } from './registry.ts'
+
+/** The commands for the changes and the branch of a session's folder. */
+export function addChangeCommands({ add, run }: Registry): void {
+  const load = () => import('../commands/changes.ts')
+  const json = ['--json', 'print the result as JSON'] as const
+  add(
+    'changes',
+    "list the changed files in a session's folder",
+    'parley changes last',
+    'parley changes last --scope turn',
+  )
+    .argument(...sessionArgument)
+    .addOption(
+      new Option('--scope <scope>', 'since when')
+        .choices(['turn', 'session', 'commit', 'base'])
+        .default('commit'),
+    )
+    .option('--json', 'one file per line, as JSON')
+    .action(run(async () => (await load()).changes))
+  add('discard', 'discard the changes of files since the last commit', 'parley discard last src/a.ts')
+    .argument(...sessionArgument)
+    .argument('[paths...]', "changed files, relative to the session's folder")
+    .option('--undo <seq>', 'undo the discard with this number instead')
+    .option(...json)
+    .action(run(async () => (await load()).discard))
+  add(
+    'commit',
+    "commit changed files in a session's folder",
+    'parley commit last -m "Fix the parser"',
+    'parley commit last src/a.ts',
+  )
+    .argument(...sessionArgument)
+    .argument('[paths...]', "changed files, relative to the session's folder (default: all)")
+    .option('-m, --message <text>', 'the message (default: the title of the session)')
+    .option('--staged', 'commit what is staged')
+    .option('--no-verify', 'do not run the hooks that check the commit')
+    .option(...json)
+    .action(run(async () => (await load()).commit))
+  add('push', "push the branch of a session's folder, never to a base branch", 'parley push last')
+    .argument(...sessionArgument)
+    .option('--replace', 'replace the branch at the remote if it is as it was last fetched')
+    .option(...json)
+    .action(run(async () => (await load()).push))
+  add(
+    'pr',
+    "show the pull request of a session's branch with its checks and comments, or open one",
+    'parley pr last',
+    'parley pr last --open --draft',
+  )
+    .argument(...sessionArgument)
+    .option('--open', 'open a pull request, unless there is an open one')
+    .option('--title <title>', 'with --open: the title (default: the title of the session)')
+    .option('--body <text>', 'with --open: the text')
+    .option('--draft', 'with --open: as a draft')
+    .option(...json)
+    .action(run(async () => (await load()).pullRequest))
+}

@@ -9,7 +9,7 @@ export const LeftOut = z.object({
   path: z.string(),
   reason: z.string().meta({
     description:
-      '`large`: an untracked file over 10 MB. `repository`: the files of a submodule or of another repository. `unreadable`: a file that the server may not read',
+      '`large`: an untracked file over 10 MB. `repository`: the files of a submodule or of another repository. `unreadable`: a file that the server may not read, or that was written while it was read',
   }),
 })
 export type LeftOut = z.infer<typeof LeftOut>

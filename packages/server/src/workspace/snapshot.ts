@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasCode, type LeftOut, maxLeftOut } from '@parley/protocol'
+import { hasCode, type LeftOut, maxLeftOut, ParleyError } from '@parley/protocol'
 import {
   type Examined,
   examine,
@@ -113,15 +113,45 @@ async function treeFrom(at: ShadowFolder, index: string, beginning: Beginning): 
   if (isTrackedAnew || found.added.some(isIgnoreFile)) await examineIgnored(at, index, found)
   if (found.removed.length > 0)
     await at.git(['update-index', '-z', '--force-remove', '--stdin'], { index, input: joined(found.removed) })
-  if (found.added.length > 0)
-    await at.git(['update-index', '-z', '--add', '--remove', '--stdin'], {
-      index,
-      input: joined(found.added),
-    })
+  const unstable = await addFiles(at, index, found.added)
+  if (unstable.length > 0) {
+    await at.git(['update-index', '-z', '--force-remove', '--stdin'], { index, input: joined(unstable) })
+    found.leftOut.push(...unstable.map((path) => ({ path: path.toString(), reason: 'unreadable' as const })))
+  }
   const tree = (await at.git(['write-tree'], { index })).toString().trim()
   const leftOut = [...found.leftOut, ...(await submodules(at, index))]
   await writeFile(join(place, 'tracked'), version)
   return { tree, leftOut: leftOut.slice(0, maxLeftOut), isWarm: beginning === 'kept' }
+}
+
+/**
+ * Adds the files to the index, and returns those that another program writes while git reads them. Git then adds none of
+ * the files, and does not name the file, so the files are added in ever smaller parts.
+ */
+async function addFiles(
+  at: ShadowFolder,
+  index: string,
+  files: readonly Buffer[],
+): Promise<readonly Buffer[]> {
+  if (files.length === 0) return []
+  const added = await at.tryGit(['update-index', '-z', '--add', '--remove', '--stdin'], {
+    index,
+    input: joined(files),
+  })
+  if (added.code === 0) return []
+  if (!isUnstable(added.stderr)) throw failedToAdd(added.stderr)
+  if (files.length === 1) return files
+  const middle = Math.ceil(files.length / 2)
+  const first = await addFiles(at, index, files.slice(0, middle))
+  return [...first, ...(await addFiles(at, index, files.slice(middle)))]
+}
+
+function isUnstable(stderr: string): boolean {
+  return /unstable object source data|short read/.test(stderr)
+}
+
+function failedToAdd(stderr: string): ParleyError {
+  return new ParleyError('busy', `git update-index failed: ${stderr || 'too much output'}. Try again.`)
 }
 
 /** The version of the repository's index at the last snapshot. */

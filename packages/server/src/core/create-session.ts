@@ -144,7 +144,17 @@ async function planFor(
     if (project === undefined) throw new ParleyError('not_supported', 'This server knows no repositories.')
     const { copy = [] } = await settingsFor(services, project)
     const words = title ?? (typeof prompt === 'string' ? prompt : promptText(prompt ?? []))
-    return worktreesOf(services).plan(cwd, { ...asked, project, sessionId, words, wanted: { copy } })
+    const plan = await worktreesOf(services).plan(cwd, {
+      ...asked,
+      project,
+      sessionId,
+      words,
+      wanted: { copy },
+    })
+    const { isOfRemote } = await import('./remote-worktrees.ts')
+    if (plan.worktree.remote || !(await isOfRemote(services, project, plan.worktree))) return plan
+    const { copy: _, ...worktree } = plan.worktree
+    return { ...plan, worktree: { ...worktree, remote: true } }
   }
   const source = from && (await hostSessions.state(from.sessionId))
   if (!source?.worktree || source.cwd !== cwd) return undefined

@@ -237,6 +237,22 @@ describe('a session with a worktree', () => {
       false,
     ])
     expect((await test.host.detail(session.id, 0)).trusted).toBe(false)
+    // Neither does a worktree that begins at the branch or in the folder of that one.
+    const [{ worktree }] = [await test.host.state(session.id)]
+    const input = { agent: 'scripted', worktree: {} }
+    const nested = [
+      await create({ base: worktree?.branch ?? '' }),
+      { id: (await test.host.create({ ...input, cwd: path })).id },
+    ]
+    for (const one of nested) {
+      await expect.poll(async () => (await test.host.state(one.id)).worktree?.phase).toBe('ready')
+      const { cwd, worktree: made } = await test.host.state(one.id)
+      expect([made?.remote, existsSync(join(cwd, 'prepared')), existsSync(join(cwd, '.env'))]).toEqual([
+        true,
+        false,
+        false,
+      ])
+    }
   })
 })
 

@@ -10,6 +10,7 @@ import { Button } from '../parts/button.tsx'
 import { prompts } from '../session-data/prompts.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { jumpTo, requestedFiles } from '../session-data/shown-changes.ts'
+import { BranchPart } from './branch-part.tsx'
 import { ChangesBar } from './changes-bar.tsx'
 import { CommitBar } from './commit-bar.tsx'
 import { emptyText } from './compared-text.logic.ts'
@@ -60,6 +61,7 @@ function Review({ changes, comparison, error, stamps, refresh }: ReturnType<type
       {changes ? (
         <>
           <ChangesBar changes={changes} viewed={viewed} split={split} listed={listed} onRefresh={refresh} />
+          {comparison.scope === 'base' && <BranchPart changes={changes} />}
           <RequestedFiles files={files} />
           {listed && files.length > 1 && <FileList files={files} marks={marks} />}
           <div className="flex-1">
@@ -147,7 +149,7 @@ function UnsentRemarks() {
     <div className="flex items-center gap-2 border-t border-line bg-card px-4 py-2 text-sm">
       <span className="flex-1">{plural(remarks.length, 'remark')}</span>
       <Button look="quiet" onClick={() => store.set({ comments: [] })}>
-        Discard
+        Delete
       </Button>
       <Button look="primary" onClick={send}>
         Send {plural(remarks.length, 'remark')}

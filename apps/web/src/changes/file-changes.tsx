@@ -58,7 +58,7 @@ export const FileChanges = memo(function FileChanges({ file, viewed, comparison,
       ref={place}
       aria-label={file.path}
       data-path={file.path}
-      className="scroll-mt-9 border-b border-line [content-visibility:auto] pointer-coarse:scroll-mt-12"
+      className="group/file scroll-mt-9 border-b border-line [content-visibility:auto] pointer-coarse:scroll-mt-12"
       // The estimated height until the file is rendered for the first time; then the browser remembers the real
       // height.
       style={{ containIntrinsicBlockSize: `auto ${headHeight + (open ? estimatedHeight(file) : 0)}px` }}

@@ -7,7 +7,7 @@ import { useWriting } from './writing.tsx'
 export function HunkBar({ file, hunk, at }: { file: FileChange; hunk: Hunk; at: number }) {
   const writing = useWriting()
   return (
-    <tr className="gap group/bar" data-bar={at}>
+    <tr className="gap" data-bar={at}>
       <td colSpan={6}>
         <div className="sticky left-3 flex w-[calc(100cqw-1.5rem)] items-center gap-1">
           <span className="flex-1">⋯</span>
@@ -44,7 +44,7 @@ function HunkButton({ action, label, onClick, children }: ButtonProps) {
       data-action={action}
       aria-label={label}
       onClick={onClick}
-      className="rounded px-1.5 font-sans text-xs text-soft opacity-0 group-hover/bar:opacity-100 hover:bg-hover hover:text-ink focus-visible:opacity-100 pointer-coarse:min-h-11 pointer-coarse:opacity-100"
+      className="rounded px-1.5 font-sans text-xs text-soft opacity-0 group-focus-within/file:opacity-100 group-hover/file:opacity-100 hover:bg-hover hover:text-ink focus-visible:opacity-100 pointer-coarse:min-h-11 pointer-coarse:opacity-100"
     >
       {children}
     </button>

@@ -1,0 +1,66 @@
+import type { BranchInfo, Changes } from '@parley/protocol'
+import { useCallback, useEffect, useState } from 'react'
+import { client } from '../base/client.ts'
+import { abortable } from '../base/effects.ts'
+import { errorText } from '../base/error-text.logic.ts'
+import { visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
+import { Button } from '../parts/button.tsx'
+import { toast } from '../parts/toasts.tsx'
+import { useSessionId } from '../session-data/session-context.tsx'
+import { branchText, mayPush } from './branch-text.logic.ts'
+import { PullRequestPart } from './pull-request-part.tsx'
+
+/** The checked-out branch: what is pushed of it, and its pull request. It is read again with each list of changes. */
+export function BranchPart({ changes }: { changes: Changes }) {
+  const id = useSessionId()
+  const [info, setInfo] = useState<BranchInfo>()
+  const [problem, setProblem] = useState<string>()
+  const [busy, setBusy] = useState(false)
+  const decides = useMay('decide')
+  const read = useCallback(
+    (signal?: AbortSignal) =>
+      client.call('getBranch', { params: { id }, ...(signal && { signal }) }).then(setInfo, () => {}),
+    [id],
+  )
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new list may mean a new commit
+  useEffect(() => abortable(read), [read, changes])
+  if (!info) return null
+  const { branch, commit, remote, trusted } = info
+  const push = async () => {
+    if (branch === undefined || commit === undefined) return
+    setBusy(true)
+    setProblem(undefined)
+    try {
+      await client.command(id, { type: 'branch.push', branch, commit })
+      toast(`Pushed ${visible(branch)} to ${visible(remote?.name ?? 'the remote')}`)
+    } catch (thrown) {
+      setProblem(errorText(thrown))
+    }
+    await read()
+    setBusy(false)
+  }
+  return (
+    <section
+      aria-label="Branch"
+      className="flex flex-col gap-1.5 border-b border-line px-4 py-2 text-xs text-soft [overflow-wrap:anywhere]"
+    >
+      <div className="flex items-center gap-2">
+        <p className="min-w-0 flex-1">{branchText(info)}</p>
+        {decides && mayPush(info) && (
+          <Button disabled={busy} onClick={() => void push()}>
+            Push
+          </Button>
+        )}
+      </div>
+      {problem !== undefined && (
+        <p role="alert" className="text-bad">
+          {problem}
+        </p>
+      )}
+      {trusted && branch !== undefined && remote?.branch && !info.isBase && (
+        <PullRequestPart key={`${branch} ${remote.branch.commit}`} />
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,173 @@
+import {
+  type PullRequest,
+  type PullRequestInfo,
+  quotedChecks,
+  quotedComments,
+  suggestedMessage,
+} from '@parley/protocol'
+import { useEffect, useState } from 'react'
+import { client } from '../base/client.ts'
+import { usePageVisible } from '../base/effects.ts'
+import { errorText } from '../base/error-text.logic.ts'
+import { focusPrompt } from '../base/focus.ts'
+import { plural, visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
+import { Button } from '../parts/button.tsx'
+import { toast } from '../parts/toasts.tsx'
+import { draftOf } from '../session-data/prompts.ts'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
+import { requestText } from './branch-text.logic.ts'
+
+const pollMs = 30_000
+
+/** The pull request of the branch. It is asked for while it is visible. */
+export function PullRequestPart() {
+  const id = useSessionId()
+  const [info, setInfo] = useState<PullRequestInfo>()
+  const [asked, setAsked] = useState(0)
+  const visiblePage = usePageVisible()
+  const [prompts, decides] = [useMay('prompt'), useMay('decide')]
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` asks again
+  useEffect(() => {
+    if (!visiblePage || !prompts) return undefined
+    const controller = new AbortController()
+    const read = () =>
+      client.call('getPullRequest', { params: { id }, signal: controller.signal }).then(setInfo, () => {})
+    void read()
+    const timer = setInterval(read, pollMs)
+    return () => {
+      clearInterval(timer)
+      controller.abort()
+    }
+  }, [id, visiblePage, prompts, asked])
+  if (!info) return null
+  const { request, problem, message, link } = info
+  if (request) return <Request request={request} />
+  return (
+    <div className="flex flex-col gap-1.5">
+      {problem !== undefined && <p>{visible(message ?? 'Nothing is known about a pull request.')}</p>}
+      {decides && problem === undefined && info.program !== undefined && (
+        <OpenForm onOpened={() => setAsked(asked + 1)} />
+      )}
+      {link !== undefined && (problem !== undefined || info.program === undefined) && (
+        <Outside href={link}>Open a pull request at its host</Outside>
+      )}
+    </div>
+  )
+}
+
+function Outside({ href, children }: { href: string; children: string }) {
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer" className="text-mark underline">
+      {children}
+    </a>
+  )
+}
+
+/** What others have written becomes a draft. Only the person sends it. */
+function Request({ request }: { request: PullRequest }) {
+  const sessionId = useSessionId()
+  const { number, title, url, comments, checks } = request
+  const failed = checks.filter(({ result }) => result === 'failed')
+  const draft = (text: string) => {
+    draftOf(sessionId).text.set((before) => [before, text].filter((one) => one.trim() !== '').join('\n\n'))
+    focusPrompt()
+  }
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <p className="min-w-40 flex-1">
+        <Outside href={url}>{`#${number} ${visible(title)}`}</Outside> {requestText(request)}
+      </p>
+      {failed.length > 0 && (
+        <Button onClick={() => draft(quotedChecks(failed))}>
+          Quote {plural(failed.length, 'failed check')} in the prompt
+        </Button>
+      )}
+      {comments.length > 0 && (
+        <Button onClick={() => draft(quotedComments(comments))}>
+          Quote {plural(comments.length, 'comment')} in the prompt
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function OpenForm({ onOpened }: { onOpened: () => void }) {
+  const sessionId = useSessionId()
+  const sessionTitle = useSessionState((state) => state.title)
+  const [open, setOpen] = useState(false)
+  const [title, setTitle] = useState(() => suggestedMessage(sessionTitle, []).split('\n')[0] ?? '')
+  const [body, setBody] = useState('')
+  const [isDraft, setDraft] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const [busy, setBusy] = useState(false)
+  if (!open)
+    return (
+      <span>
+        <Button onClick={() => setOpen(true)}>Open a pull request…</Button>
+      </span>
+    )
+  const send = async () => {
+    setBusy(true)
+    setProblem(undefined)
+    try {
+      await client.command(sessionId, {
+        type: 'pull-request.open',
+        title,
+        ...(body.trim() !== '' && { body }),
+        ...(isDraft && { draft: true }),
+      })
+      toast('Opened the pull request')
+      onOpened()
+    } catch (thrown) {
+      setProblem(errorText(thrown))
+    }
+    setBusy(false)
+  }
+  return (
+    <form
+      aria-label="Open a pull request"
+      className="flex flex-col gap-1.5"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send()
+      }}
+    >
+      <input
+        aria-label="Title"
+        value={title}
+        onChange={(event) => setTitle(event.target.value)}
+        className="field w-full"
+      />
+      <textarea
+        aria-label="Description"
+        placeholder="Description"
+        value={body}
+        onChange={(event) => setBody(event.target.value)}
+        className="field field-sizing-content max-h-60 min-h-14 w-full"
+      />
+      <label className="flex min-h-8 items-center gap-1.5 pointer-coarse:min-h-11">
+        <input
+          type="checkbox"
+          checked={isDraft}
+          onChange={(event) => setDraft(event.target.checked)}
+          className="accent-mark-fill"
+        />
+        As a draft
+      </label>
+      {problem !== undefined && (
+        <p role="alert" className="text-bad">
+          {problem}
+        </p>
+      )}
+      <span className="flex gap-1.5">
+        <Button type="submit" look="primary" disabled={busy || title.trim() === ''}>
+          Open
+        </Button>
+        <Button look="quiet" onClick={() => setOpen(false)}>
+          Cancel
+        </Button>
+      </span>
+    </form>
+  )
+}

@@ -32,8 +32,8 @@ export const worktreeFolds: Folds = {
       phase: phases[action] ?? 'making',
       request: { action, ...defined({ branch, setup }) },
       failure: undefined,
-      // A removal saves the folder as it is then.
-      ...(action === 'remove' && { saved: undefined }),
+      // A removal saves the folder as it is then, unless the folder is not complete.
+      ...(action === 'remove' && isComplete(state) && { saved: undefined }),
     }),
   'worktree.made': (state, { copied, leftOut, restored, ...event }) =>
     changed(state, event, { phase: 'preparing', made: defined({ copied, leftOut, restored }) }),
@@ -53,6 +53,9 @@ export const worktreeFolds: Folds = {
       saved: defined({ head, tree }),
     }),
 }
+
+const isComplete = ({ worktree }: SessionState) =>
+  worktree?.phase === 'ready' || (worktree?.phase === 'preparing' && worktree.saved === undefined)
 
 /** Keeps what a removal has saved before it began: a repeated removal must not save a folder that is half gone. */
 export function withSaved(

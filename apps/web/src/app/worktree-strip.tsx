@@ -81,10 +81,10 @@ function State({ worktree }: { worktree: KnownWorktree }) {
   )
 }
 
-function Actions({ worktree: { phase, failure } }: { worktree: KnownWorktree }) {
+function Actions({ worktree: { phase, failure, saved } }: { worktree: KnownWorktree }) {
   const id = useSessionState((state) => state.id)
   const isOwn = useSessionState((state) => state.worktree?.of === undefined)
-  const prompts = useMay('prompt')
+  const [prompts, decides] = [useMay('prompt'), useMay('decide')]
   const [isSending, setSending] = useState(false)
   const send = (command: Parameters<typeof client.command>[1]) => {
     setSending(true)
@@ -98,6 +98,16 @@ function Actions({ worktree: { phase, failure } }: { worktree: KnownWorktree }) 
     return (
       <Button look="primary" disabled={isSending} onClick={() => send({ type: 'worktree.restore' })}>
         Restore worktree
+      </Button>
+    )
+  if (isEndable.has(phase) && decides)
+    return (
+      <Button
+        disabled={isSending}
+        onClick={() => send({ type: 'worktree.remove', branch: saved ? 'keep' : 'delete' })}
+        title="Ends this, and removes the folder. It can be restored"
+      >
+        Cancel
       </Button>
     )
   if (phase !== 'failed') return null
@@ -118,6 +128,8 @@ function Actions({ worktree: { phase, failure } }: { worktree: KnownWorktree }) 
     </>
   )
 }
+
+const isEndable: ReadonlySet<KnownWorktree['phase']> = new Set(['making', 'preparing'])
 
 /** How long a step has taken, once that is worth knowing. */
 function Elapsed({ since }: { since: number }) {

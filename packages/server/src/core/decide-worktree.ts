@@ -34,7 +34,9 @@ export function decideWorktree(state: SessionState, command: WorktreeCommand): D
         'conflict',
         'Background tasks run in the worktree. Stop them with task.stop, then remove it.',
       )
-      expectPhase(worktree, 'ready', 'is not there')
+      // What the host is doing with the worktree is ended.
+      if (!['making', 'preparing', 'restoring'].includes(worktree.phase))
+        expectPhase(worktree, 'ready', 'is not there')
       return { drafts: [{ type: 'worktree.requested', action: 'remove', branch: command.branch }] }
   }
 }

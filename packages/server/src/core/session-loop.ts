@@ -162,7 +162,7 @@ export class SessionLoop {
   }
 
   #react(event: SessionEvent): void {
-    const { agent, broker, toolCalls } = this.#parts
+    const { agent, broker, toolCalls, worktree } = this.#parts
     switch (event.type) {
       case 'prompt.submitted':
         this.#background.reset()
@@ -190,6 +190,8 @@ export class SessionLoop {
       case 'permission.resolved':
       case 'question.resolved':
         return broker.settle(event)
+      case 'worktree.requested':
+        return worktree.end()
     }
   }
 

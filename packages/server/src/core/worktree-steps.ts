@@ -21,6 +21,7 @@ import type { Worktrees } from './worktrees.ts'
  */
 export class WorktreeSteps {
   readonly #context: SessionContext
+  #step = new AbortController()
 
   constructor(context: SessionContext) {
     this.#context = context
@@ -35,6 +36,7 @@ export class WorktreeSteps {
     const { worktree } = this.#state
     if (!worktree) return
     const { phase } = worktree
+    this.#step = new AbortController()
     try {
       const worktrees = worktreesOf(this.#context.services)
       if (phase === 'making') await this.#make(worktrees, worktree)
@@ -45,10 +47,19 @@ export class WorktreeSteps {
         await this.#remove(worktrees, worktree)
       }
     } catch (error) {
-      if (this.#context.stopping.aborted) return
+      if (this.#signal.aborted) return
       if (!(error instanceof ParleyError)) this.#context.problem(error, 'work on a worktree')
       await this.#fail(worktree, error)
     }
+  }
+
+  /** Called when a person has asked for something else. */
+  end(): void {
+    this.#step.abort()
+  }
+
+  get #signal(): AbortSignal {
+    return AbortSignal.any([this.#context.stopping, this.#step.signal])
   }
 
   /** Records that the folder is gone, if it is. The session can then only be read, until the worktree is restored. */
@@ -102,7 +113,7 @@ export class WorktreeSteps {
   }
 
   #how(worktree: KnownWorktree) {
-    return { trusted: this.#inheritsTrust(worktree), signal: this.#context.stopping }
+    return { trusted: this.#inheritsTrust(worktree), signal: this.#signal }
   }
 
   #inheritsTrust({ remote, source }: KnownWorktree): boolean {
@@ -111,12 +122,13 @@ export class WorktreeSteps {
   }
 
   async #prepare(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
-    const { services, stopping } = this.#context
+    const { services } = this.#context
+    const signal = this.#signal
     const command = await this.#command(worktree)
     if (command === undefined) return this.#record('preparing', { type: 'worktree.prepared' })
     const { setupMs: timeoutMs } = services.limits
-    const setup = await worktrees.prepare(worktree, { command, timeoutMs, signal: stopping })
-    if (stopping.aborted) return
+    const setup = await worktrees.prepare(worktree, { command, timeoutMs, signal })
+    if (signal.aborted) return
     if (setup.exitCode === 0) return this.#record('preparing', { type: 'worktree.prepared', setup })
     await worktrees.discard(worktree, { branch: worktree.saved ? 'keep' : 'delete' })
     const how =
@@ -167,7 +179,7 @@ export class WorktreeSteps {
     const { sessionFolder } = this.#context.services
     const { id: sessionId } = this.#state
     const { path, saved, request } = worktree
-    if (!saved && (await worktrees.isThere(worktree))) {
+    if (!saved && worktree.made && (await worktrees.isThere(worktree))) {
       const taken = await sessionFolder?.snapshot(path, { sessionId })
       if (!taken)
         throw new ParleyError('not_supported', 'This server takes no snapshots, so nothing is removed.')
@@ -180,8 +192,9 @@ export class WorktreeSteps {
         ...(leftOut.length > 0 && { leftOut: [...leftOut] }),
       })
     }
-    const branch = await worktrees.remove(worktree, { branch: request?.branch ?? 'keep', ...saved })
-    await this.#record('removing', { type: 'worktree.removed', branch, ...saved })
+    const left = saved ?? { head: worktree.base }
+    const branch = await worktrees.remove(worktree, { branch: request?.branch ?? 'keep', ...left })
+    await this.#record('removing', { type: 'worktree.removed', branch, ...left })
   }
 
   async #fail({ phase }: KnownWorktree, thrown: unknown): Promise<void> {

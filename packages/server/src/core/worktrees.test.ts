@@ -159,6 +159,20 @@ describe('a session with a worktree', () => {
     await expect.poll(() => existsSync(join(path, 'after.txt'))).toBe(true)
   })
 
+  it('can be removed while it is prepared, and restored later; the prompt waits until then', async () => {
+    const { root, set, create } = await tested({ settings: { setup: 'echo hangs; sleep 600' } })
+    const session = await create({}, { prompt: JSON.stringify([shell('after.txt')]) })
+    const { path } = await reaches(session, 'preparing')
+    await session.command({ type: 'worktree.remove', branch: 'delete' })
+    await reaches(session, 'removed')
+    expect(readdirSync(root)).toEqual([])
+    expect((await session.state()).queue).toHaveLength(1)
+    await set({ setup: 'true' })
+    await session.command({ type: 'worktree.restore' })
+    await reaches(session, 'ready')
+    await expect.poll(() => existsSync(join(path, 'after.txt'))).toBe(true)
+  })
+
   it('ends a command that hangs, with the processes that it has started', async () => {
     const { root, create } = await tested({
       settings: { setup: 'echo hangs; sleep 600 & sleep 600' },

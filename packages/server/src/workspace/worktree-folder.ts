@@ -74,6 +74,8 @@ async function make(
 ): Promise<Made> {
   await expectSpace(parts)
   const { path, source, branch, base, copy = [] } = worktree
+  if (!(await exists(source)))
+    throw new ParleyError('not_found', `${source}, from which the worktree is made, is gone.`)
   const repository = parts.gitIn({ path: source, trusted: trusted && (await isTop(source)) })
   const own = follows ? await commitAt(repository.look, `refs/heads/${branch}`) : undefined
   const commit = own ?? (await commitAt(repository.look, head ?? base))
@@ -131,14 +133,15 @@ export async function removeWorktree(
 async function clear({ endProcesses }: FolderParts, { path, source }: PlannedWorktree): Promise<void> {
   if (sessionOf(path) === undefined)
     throw new ParleyError('internal_error', `${path} is not a folder of a worktree.`)
+  // The source may be gone, if it was a worktree itself. If the repository is gone, it knows nothing of the worktree.
+  const own = async (folder: string) => ownRepository(folder).catch(() => undefined)
+  const repository = (await own(source)) ?? (await own(path))
   endProcesses(path)
   for (let attempt = 0; attempt < attempts && (await exists(path)); attempt++) {
     const gone = join(dirname(path), `${gonePrefix}${randomBytes(6).toString('hex')}`)
     await rename(path, gone)
     await removeFolder(gone)
   }
-  // If the repository is gone or was replaced, it knows nothing of the worktree.
-  const repository = await ownRepository(source).catch(() => undefined)
   if (repository) await removeAdminFolders(repository.commonDir, path)
   if (repository && (await adminFolders(repository.commonDir, path)).length > 0)
     throw new ParleyError('busy', `The repository still lists the worktree ${path}. Try again.`)

@@ -5,7 +5,6 @@ import type { HowToPrepare, Worktrees } from '../core/worktrees.ts'
 import { branchOf } from './folder.ts'
 import { createGitIn } from './git.ts'
 import { headOf } from './head.ts'
-import { findRepository } from './repository.ts'
 import { type Environment, runProgram } from './run-git.ts'
 import { discardFolder, freeBytesOf, makeFolder, removeWorktree, sessionOf } from './worktree-folder.ts'
 import { examineWorktree } from './worktree-loss.ts'
@@ -63,11 +62,12 @@ export function createWorktreeFolders({
       const repository = await ownRepository(path).catch(() => undefined)
       const source = repository && dirname(repository.commonDir)
       const base = (await headOf(gitIn({ path, trusted: false }).look)) ?? ''
-      const isWhole = repository?.workTree === path && source !== undefined && (await findRepository(source))
+      const main = source === undefined ? undefined : await ownRepository(source).catch(() => undefined)
+      const isWhole = repository?.workTree === path && main?.commonDir === repository.commonDir
       return {
         path,
         base,
-        source: isWhole ? source : path,
+        source: (isWhole && source) || path,
         branch: (isWhole && (await branchOf(path))) || '',
       }
     },

@@ -14,7 +14,7 @@ const lease = { leaseMs: 5_000, beatMs: 500, marginMs: 1_000 }
 /** A host that is a node on a database, which it reaches through a proxy. */
 export type NodeHost = { readonly host: Host; readonly node: PostgresNode; readonly proxy: TcpProxy }
 
-export type NodeHostOptions = Pick<HostOptions, 'tools' | 'leftovers' | 'limits'> & {
+export type NodeHostOptions = Pick<HostOptions, 'tools' | 'leftovers' | 'limits' | 'worktrees'> & {
   readonly place?: string
   readonly adapter?: (scripted: AgentAdapter) => AgentAdapter
 }

@@ -1,13 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { agentLeftovers } from '../../adapters/marked-processes.ts'
+import { agentLeftovers, processMarks } from '../../adapters/marked-processes.ts'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { Host } from '../../core/index.ts'
 import { logProblems } from '../../testing/invariants.ts'
-import { folderForFile } from '../../testing/temporary-folder.ts'
+import { folderForFile, folderForTest } from '../../testing/temporary-folder.ts'
 import { defineTool } from '../../tools/define-tool.ts'
+import { createWorktrees } from '../../workspace/worktrees.ts'
 import { lose, nodeHosts, script } from './hosts-under-test.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 
@@ -120,4 +122,36 @@ it('a host tool of a lost session is aborted, and its late result is not recorde
   expect(events).toHaveLength(head)
   expect(JSON.stringify(events)).not.toContain('deployed late')
   expect(logProblems(events.map(({ json }) => JSON.parse(json)))).toEqual([])
+})
+
+it('a worktree that its owner has not completed is completed by the next owner, and its prompt runs once', async () => {
+  const repository = realpathSync(folderForTest())
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=p', '-c', 'user.email=p@example.com', ...args], { cwd: repository })
+  git('init', '-q', '-b', 'main')
+  git('commit', '-q', '--allow-empty', '-m', 'first')
+  const url = await server.database()
+  const worktreesIn = (root: string) => createWorktrees({ env: process.env, root, marks: processMarks })
+  const one = await open(url, { worktrees: worktreesIn(join(folderForTest(), 'worktrees')) })
+  const two = await open(url, { worktrees: worktreesIn(join(folderForTest(), 'worktrees')) })
+  const place = 'machine:here'
+  const setup = 'echo x >> ran; until [ -e "$PARLEY_SOURCE/go" ]; do sleep 0.05; done'
+  const setting = { project: join(repository, '.git'), place, field: 'setup' as const, value: setup, at: 0 }
+  await one.node.store.setProjectSettings([setting])
+  const prompt = script({
+    type: 'tool',
+    name: 'Bash',
+    kind: 'execute',
+    effect: { writeFile: { path: 'done', text: 'x' } },
+  })
+  const { id, worktree } = await one.host.create({ agent: 'scripted', cwd: repository, prompt, worktree: {} })
+  const path = worktree?.path ?? ''
+  await vi.waitUntil(() => existsSync(join(path, 'ran')), 20_000)
+  await lose(one, two)
+  await two.host.adopt()
+  await vi.waitUntil(() => readFileSync(join(path, 'ran'), 'utf8') === 'x\nx\n', 20_000)
+  writeFileSync(join(repository, 'go'), '')
+  await vi.waitUntil(async () => (await two.host.state(id)).turns === 1, 20_000)
+  expect(readFileSync(join(path, 'done'), 'utf8')).toBe('x')
+  expect((await two.host.state(id)).worktree).toMatchObject({ phase: 'ready', setup: { exitCode: 0 } })
 })

@@ -2,6 +2,7 @@ import { type Discarded, defined, ParleyError } from '@parley/protocol'
 import type { Asked, Undone } from '../core/folder-changes.ts'
 import { patchOf, treePatch } from './changes.ts'
 import { asInFolder, conversionsOf, needsTrust, storedIn } from './converted.ts'
+import { type DiscardRecord, discardRecords } from './discard-record.ts'
 import type { GitFolder, GitIn, Look } from './git.ts'
 import { headOf } from './head.ts'
 import { expectHunks } from './hunks.ts'
@@ -35,8 +36,12 @@ export async function discard(
   { sessionId, command, trusts, signal }: Asked<'changes.discard'>,
 ): Promise<Discarded> {
   let base = ''
+  let earlier: DiscardRecord | undefined
   const unstaging = createUnstaging()
   const written = folders.write(folder, { sessionId, signal }, async (at, now) => {
+    const records = discardRecords(at, sessionId, command.commandId)
+    earlier = await records.done(now)
+    if (earlier) return new Map()
     const work = workOn(gitIn, at, trusts)
     const named = namedFiles(placeOf(at), command.files)
     const present = await expectSeen(at, now, named)
@@ -45,6 +50,7 @@ export async function discard(
     const entries = await discardedEntries(work, { ...found, named, present, now })
     const whole = named.filter(({ file }) => file.hunks === undefined)
     if (found.isHead) await unstaging.unstage(work, found.id, pathsOf(whole))
+    await records.write(base, now, unstaging.staged, entries)
     return entries
   })
   const { before, after } = await written.catch(async (error) => {
@@ -55,7 +61,8 @@ export async function discard(
     path,
     ...defined({ from, hunks: hunks?.length }),
   }))
-  return { files, base, before, after, ...defined({ staged: unstaging.staged }) }
+  const done = earlier ?? { base, before, staged: unstaging.staged }
+  return { files, after, base: done.base, before: done.before, ...defined({ staged: done.staged }) }
 }
 
 /** Makes the files of a discard what they were before it, if they still are what it has made of them. */

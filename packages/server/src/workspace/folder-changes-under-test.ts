@@ -27,9 +27,13 @@ type Fields<Type extends FolderCommand['type']> = Omit<
 /** What people do in a folder, with the real git. */
 export function peopleIn(
   folder: string,
-  { trusted = false, env = { PATH: process.env.PATH, HOME: '/nonexistent' } as NodeJS.ProcessEnv } = {},
+  {
+    trusted = false,
+    env = { PATH: process.env.PATH, HOME: '/nonexistent' } as NodeJS.ProcessEnv,
+    root = join(folderForTest(), 'shadows'),
+  } = {},
 ) {
-  const folders = createSessionFolder({ env, root: join(folderForTest(), 'shadows') })
+  const folders = createSessionFolder({ env, root })
   const workspace = createWorkspace({ env, folders })
   const changes = createFolderChanges({ env, folders })
   const seen = { path: folder, trusted }
@@ -54,8 +58,8 @@ export function peopleIn(
     async hunks(path: string, compared: Comparison = 'HEAD'): Promise<HunkRange[]> {
       return hunksIn((await workspace.patch(seen, path, compared)).patch)
     },
-    discard: (files: readonly SeenChange[], base = 'HEAD') =>
-      changes.discard(folder, asked('changes.discard', { base, files: [...files] })),
+    discard: (files: readonly SeenChange[], base = 'HEAD', commandId?: string) =>
+      changes.discard(folder, asked('changes.discard', { base, files: [...files] }, commandId)),
     stage: (files: readonly SeenChange[]) =>
       changes.stage(folder, asked('changes.stage', { files: [...files] })),
     unstage: (files: readonly SeenChange[]) =>

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { processesIn } from '../testing/child-processes.ts'
+import { folderForTest } from '../testing/temporary-folder.ts'
+import { peopleIn, person, repository } from './folder-changes-under-test.ts'
+import { git, write } from './hostile-repository-under-test.ts'
+
+const kills = Number(process.env.PARLEY_FOLDER_KILLS ?? 5)
+const program = fileURLToPath(new URL('./change-kill-under-test.ts', import.meta.url))
+
+it('after a kill at any moment, a repeated discard and a repeated commit are complete, and made once', async () => {
+  const root = join(folderForTest(), 'shadows')
+  const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
+  const env = { ...process.env, HOME: person().HOME }
+  const { see, discard, restore, commit } = peopleIn(folder, { env, root })
+  const count = () => Number(git(folder, 'rev-list', '--count', 'HEAD'))
+  for (let kill = 0; kill < kills; kill++) {
+    write(folder, { 'a.txt': `discarded ${kill}\n`, 'b.txt': `committed ${kill}\n` })
+    git(folder, 'add', 'a.txt')
+    const files = [await see('a.txt'), await see('b.txt')] as const
+    const before = count()
+    const id = `kill ${kill}`
+    const args = ['--conditions=source', program, root, folder, id, JSON.stringify(files)]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
+    await once(child.stdout, 'data')
+    // The moment of the kill is random; nothing is expected to have happened by then.
+    await setTimeout(Math.random() * 500)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    // A git that the killed process has started continues for a moment.
+    await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([])
+
+    const discarded = await discard([files[0]], 'HEAD', id)
+    expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('one\n')
+    await commit({ message: id, files: [files[1]] }, id)
+    expect([count(), git(folder, 'log', '-1', '--format=%s').trim()]).toEqual([before + 1, id])
+    expect(git(folder, 'status', '--porcelain')).toBe('')
+    await restore(discarded)
+    expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe(`discarded ${kill}\n`)
+    git(folder, 'checkout', '-q', 'HEAD', '--', 'a.txt')
+  }
+  expect(git(folder, 'fsck', '--no-dangling').trim()).toBe('')
+})

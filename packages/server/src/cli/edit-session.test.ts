@@ -1,3 +1,6 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TurnSnapshots } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { agentLines } from './commands/agents.ts'
 import { createHome, type Home } from './program-under-test.ts'
@@ -35,6 +38,33 @@ describe('commands about sessions', () => {
     expect(JSON.parse(earlier.stdout)).toMatchObject({ turns: 0, forkedFrom: { sessionId: id, before } })
     const unknown = await home.run(['fork', id, '--before', 'prm_unknown'])
     expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no prompt with that id') })
+  })
+
+  it('preview a rewind of files, rewind them, and undo it', async () => {
+    await using home = await served()
+    const folder = join(home.folder, 'project')
+    const file = join(folder, 'a.txt')
+    mkdirSync(folder)
+    home.start(['run', 'demo', 'hang', '--cwd', folder], { input: '' })
+    const turn = async (): Promise<TurnSnapshots | undefined> => {
+      const shown = await home.run(['show', 'last', '--json'])
+      return shown.exitCode === 0 ? JSON.parse(shown.stdout).snapshots?.turns[0] : undefined
+    }
+    await expect.poll(async () => (await turn())?.before, { timeout: 90_000 }).toBeDefined()
+    writeFileSync(file, 'a\n')
+    await home.run(['cancel', 'last'])
+    await expect.poll(async () => (await turn())?.after, { timeout: 90_000 }).toBeDefined()
+    const preview = await home.run(['rewind', 'last', 'last', '--preview'])
+    expect(preview).toMatchObject({ exitCode: 0, stdout: 'remove      a.txt\n' })
+    expect(existsSync(file)).toBe(true)
+    const unknown = await home.run(['rewind', 'last', 'last', 'b.txt'])
+    expect(unknown).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('No turn since') })
+    const rewound = await home.run(['rewind', 'last', 'last', 'project/a.txt'])
+    expect(rewound).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^Restored 1 file\. Undo: /) })
+    expect(existsSync(file)).toBe(false)
+    expect(await home.run(['unrewind', 'last'])).toMatchObject({ exitCode: 0 })
+    expect(readFileSync(file, 'utf8')).toBe('a\n')
+    expect(await home.run(['unrewind', 'last'])).toMatchObject({ exitCode: 1 })
   })
 
   it('print their result as JSON (cancel, delete, token)', async () => {

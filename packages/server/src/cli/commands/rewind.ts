@@ -46,7 +46,8 @@ export async function rewind(
     else print(found, context.output)
     return 0
   }
-  const paths = named.length > 0 ? named.map((path) => inFolder(state, path)) : undefined
+  const paths =
+    named.length > 0 ? named.map((path) => inFolder(state, resolve(context.cwd, path), path)) : undefined
   const command = { type: 'session.rewind', promptId, talk, files, ...defined({ paths }) } as const
   const rewound = await endOf(client, id, (await client.command(id, command)).seq, 'session.rewound')
   const text = `${rewoundText(rewound)} Undo: ${context.commandLine(`unrewind ${id}`)}`
@@ -74,8 +75,8 @@ function lastPrompt({ heard }: SessionState): string {
 }
 
 /** The path in the folder of the session. A path that is relative to the current folder may lead there. */
-function inFolder({ cwd }: SessionState, path: string): string {
-  const inside = relative(cwd, resolve(path))
+function inFolder({ cwd }: SessionState, place: string, path: string): string {
+  const inside = relative(cwd, place)
   return inside.startsWith('..') ? path : inside
 }
 

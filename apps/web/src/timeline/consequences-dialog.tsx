@@ -33,15 +33,29 @@ export function ConsequencesDialog(props: Props) {
           {obstacle}
         </p>
       </div>
-      <div className="flex justify-end gap-2 px-4 pt-1 pb-3.5">
-        <Button look="quiet" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button look="primary" disabled={isBusy || obstacle !== undefined} onClick={onConfirm}>
-          {action}
-        </Button>
-      </div>
+      <ConfirmButtons
+        action={action}
+        disabled={isBusy || obstacle !== undefined}
+        onConfirm={onConfirm}
+        onClose={onClose}
+      />
     </Dialog>
+  )
+}
+
+type ButtonsProps = Pick<Props, 'action' | 'onConfirm' | 'onClose'> & { disabled: boolean }
+
+/** The last line of a dialog that asks for confirmation. */
+export function ConfirmButtons({ action, disabled, onConfirm, onClose }: ButtonsProps) {
+  return (
+    <div className="flex justify-end gap-2 px-4 pt-1 pb-3.5">
+      <Button look="quiet" onClick={onClose}>
+        Cancel
+      </Button>
+      <Button look="primary" disabled={disabled} onClick={onConfirm}>
+        {action}
+      </Button>
+    </div>
   )
 }
 

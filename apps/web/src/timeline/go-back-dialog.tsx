@@ -11,7 +11,7 @@ import { toast, toastError } from '../parts/toasts.tsx'
 import { draftOf } from '../session-data/prompts.ts'
 import { sessionActions } from '../session-data/session-actions.ts'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
-import { turnRuns } from './consequences-dialog.tsx'
+import { ConfirmButtons, turnRuns } from './consequences-dialog.tsx'
 import { chosenFiles, doneText, limitsOf, tickedFirst } from './go-back.logic.ts'
 import { GoBackFiles } from './go-back-files.tsx'
 import { turnsSince } from './turn-end.logic.ts'
@@ -80,18 +80,12 @@ export default function GoBackDialog({ prompt, onClose }: Props) {
           {obstacle}
         </p>
       </div>
-      <div className="flex justify-end gap-2 px-4 pt-1 pb-3.5">
-        <Button look="quiet" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button
-          look="primary"
-          disabled={isGoing || obstacle !== undefined || !(goes.files || goes.talk)}
-          onClick={start}
-        >
-          Go back
-        </Button>
-      </div>
+      <ConfirmButtons
+        action="Go back"
+        disabled={isGoing || obstacle !== undefined || !(goes.files || goes.talk)}
+        onConfirm={start}
+        onClose={onClose}
+      />
     </Dialog>
   )
 }

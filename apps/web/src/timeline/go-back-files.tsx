@@ -39,9 +39,7 @@ export function GoBackFiles({ preview: { files }, ticked, disabled, onTick }: Pr
                   checked={ticked.has(file.path)}
                   onChange={(event) => tick(file.path, event.target.checked)}
                 />
-                <span className="min-w-0 flex-1 font-mono text-xs [overflow-wrap:anywhere]">
-                  {visible(file.path)}
-                </span>
+                <span className="min-w-0 flex-1 text-xs [overflow-wrap:anywhere]">{visible(file.path)}</span>
                 <span className={`shrink-0 text-xs ${file.left ? 'text-wait' : 'text-soft'}`}>
                   {fileText(file)}
                 </span>

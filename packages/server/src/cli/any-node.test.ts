@@ -151,8 +151,8 @@ it('the table `reads` contains every route that reads data shared by all nodes',
   const shared = (Object.keys(routes) as RouteName[]).filter(
     (name) => routes[name].method === 'GET' && ['any', 'place', 'owner'].includes(whereServed[name]),
   )
-  // Three routes are not compared: the list of nodes marks the node that answers, the scripted agent cannot rewind, and
-  // entries are still added to the ledger after the events that they are about.
+  // Three routes are not compared: the list of nodes marks the node that answers, a preview needs snapshots, and entries
+  // are still added to the ledger after the events that they are about.
   const others = ['listNodes', 'previewRewind', 'listAudit']
   expect([...Object.keys(reads), ...others].sort()).toEqual(shared.sort())
 })

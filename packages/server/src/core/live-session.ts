@@ -114,7 +114,8 @@ export class LiveSession {
       await this.#worktree.check(command)
     if (command.type === 'prompt.withdraw') await this.#withdrawSteer(command.promptId)
     // A rewind needs the snapshot after the last turn.
-    if (command.type === 'session.rewind' && isHere) await this.#loop.snapshots.settled()
+    const restoresFiles = command.type === 'session.rewind' && command.files !== false
+    if (restoresFiles && isHere) await this.#loop.snapshots.settled()
     const { receipt, fresh } = await this.#commands.record(command, by)
     if (this.state.restore?.seq === receipt.seq) await this.#restore.done(receipt.seq)
     const closes = command.type === 'session.close' || command.type === 'session.release'

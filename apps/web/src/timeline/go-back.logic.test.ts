@@ -1,0 +1,47 @@
+import type { RewindPreview } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { canRestore, chosenFiles, doneText, limitsOf, tickedFirst } from './go-back.logic.ts'
+
+const preview: RewindPreview = {
+  seen: 'a'.repeat(40),
+  files: [
+    { path: 'a.txt', action: 'change' },
+    { path: 'b.txt', action: 'delete', left: 'changed-since' },
+    { path: 'c.txt', action: 'create', left: 'not-stored' },
+  ],
+  cut: false,
+  leftOut: [],
+}
+
+describe('the files of a rewind', () => {
+  it('are ticked at first if only the session changed them, and can be ticked if they can be restored', () => {
+    expect([...tickedFirst(preview)]).toEqual(['a.txt'])
+    expect(preview.files.map(canRestore)).toEqual([true, true, false])
+  })
+
+  it('are named only if the person chose others, so that files that are not listed are restored too', () => {
+    const { seen } = preview
+    expect(chosenFiles(preview, new Set(['a.txt']))).toEqual({ seen })
+    expect(chosenFiles(preview, new Set(['a.txt', 'b.txt']))).toEqual({ seen, paths: ['a.txt', 'b.txt'] })
+  })
+
+  it('come with what the rewind does not undo', () => {
+    const leftOut = ['1', '2', '3', '4'].map((path) => ({ path, reason: 'large' }))
+    const limits = limitsOf({ ...preview, leftOut, late: true, commits: true, cut: true })
+    expect(limits.slice(0, 3)).toEqual([
+      'No snapshot has 1, 2, 3 and 1 more.',
+      'A command had begun before the snapshot was complete, so it may have some of its changes.',
+      'Commits since the prompt stay, and the branch does not move.',
+    ])
+    expect(limits).toHaveLength(5)
+    expect(limitsOf(preview)).toHaveLength(1)
+  })
+
+  it('are told with the turns that were taken back', () => {
+    expect([doneText(true, 2), doneText(true, undefined), doneText(false, 1)]).toEqual([
+      'Restored files and took 2 turns back.',
+      'Restored files.',
+      'Took 1 turn back.',
+    ])
+  })
+})

@@ -1,11 +1,12 @@
+import { writeSync } from 'node:fs'
 import { createSessionFolder } from './session-folder.ts'
 
 /** A process that takes snapshots and moves a folder between two of them, until it is killed. */
 const [root = '', folder = '', one = '', two = ''] = process.argv.slice(2)
 const { snapshot, move } = createSessionFolder({ env: process.env, root })
-process.stdout.write('started\n')
 for (let round = 0; ; round++) {
   const [from, to] = round % 2 === 0 ? [two, one] : [one, two]
+  writeSync(1, `to ${to === one ? 'one' : 'two'}\n`)
   await move(folder, { sessionId: 'ses_1', from, to, again: true })
   await snapshot(folder, { sessionId: 'ses_1' })
 }

@@ -17,16 +17,37 @@ const names = Array.from({ length: 60 }, (_, index) => `file${index}.txt`)
 const files = (text: string) =>
   Object.fromEntries(names.map((name) => [name, `${text} ${name}\n`.repeat(200)]))
 
-async function killAtAnyMoment(program: string, given: readonly string[], folder: string): Promise<void> {
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    // It has just ended.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** Returns what the program has written. With `also`, the git that it has started is killed too, in the middle of a file. */
+async function killAtAnyMoment(
+  program: string,
+  given: readonly string[],
+  folder: string,
+  also?: 'git',
+): Promise<string> {
   const args = ['--conditions=source', fileHere(program), ...given]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env: process.env })
+  let said = ''
+  child.stdout.on('data', (chunk) => {
+    said += chunk
+  })
   await once(child.stdout, 'data')
   // The moment of the kill is random; nothing is expected to have happened by then.
   await setTimeout(Math.random() * 300)
   child.kill('SIGKILL')
-  await once(child, 'exit')
+  await once(child, 'close')
+  if (also) for (const { pid } of processesIn(folder)) kill(pid)
   // A git that the killed process has started continues for a moment.
   await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([])
+  return said
 }
 
 it('after a kill at any moment, a snapshot and a restoration succeed, and nothing half-done is left', async () => {
@@ -42,9 +63,10 @@ it('after a kill at any moment, a snapshot and a restoration succeed, and nothin
   const two = await take()
   expect(one).not.toBe(two)
   for (let kill = 0; kill < kills; kill++) {
-    await killAtAnyMoment('./folder-kill-under-test.ts', [root, folder, one, two], folder)
-
-    const [from, tree, text] = kill % 2 === 0 ? [two, one, 'one'] : [one, two, 'two']
+    const also = kill % 2 === 0 ? 'git' : undefined
+    const said = await killAtAnyMoment('./folder-kill-under-test.ts', [root, folder, one, two], folder, also)
+    // The restoration that was killed is repeated.
+    const [from, tree, text] = said.endsWith('to one\n') ? [two, one, 'one'] : [one, two, 'two']
     const restored = await shadows.move(folder, { sessionId: 'ses_1', from, to: tree, again: true })
     expect(restored).toMatchObject({ before: from, after: tree, count: names.length, left: [] })
     for (const [name, content] of Object.entries(files(text)))

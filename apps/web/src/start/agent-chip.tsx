@@ -66,7 +66,8 @@ function optionOf(agent: AgentInfo): MenuOption {
     detail: (
       <>
         {version !== undefined && <span className="text-xs text-faint tabular-nums">{version}</span>}
-        <span className="ml-auto">
+        {/* The heading of the group says it once for all. */}
+        <span className={readinessOf(agent) === 'missing' ? 'sr-only' : 'ml-auto'}>
           <AgentState agent={agent} />
         </span>
       </>

@@ -110,6 +110,8 @@ function useFolder() {
     const wrong = await problemOf(typed.trim())
     if (wrong && typedFolder() === typed) setProblem((before) => before ?? wrong)
   }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of a project changes the folder too
+  useEffect(() => setProblem(undefined), [folder])
   // biome-ignore lint/correctness/useExhaustiveDependencies: once: the folder of the last session may be gone
   useEffect(() => void checkFolder(), [])
   return {
@@ -117,10 +119,7 @@ function useFolder() {
     cwd: folder.trim() || '~',
     problem,
     setProblem,
-    chooseFolder(next: string) {
-      changeNewSession({ folder: next })
-      setProblem(undefined)
-    },
+    chooseFolder: (next: string) => changeNewSession({ folder: next }),
     checkFolder: () => void checkFolder(),
   }
 }

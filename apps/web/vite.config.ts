@@ -20,10 +20,20 @@ function withoutUnused(): Plugin {
     enforce: 'pre',
     transform(code, id) {
       if (!/[\\/]packages[\\/]protocol[\\/]src[\\/][\w-]+\.ts$/.test(id)) return undefined
-      const plain = code.replace(description, '').replace(summary, "$1'',")
+      const plain = withPureSchemas(code.replace(description, '').replace(summary, "$1'',"))
       return { code: /[\\/](api|[\w-]+-routes)\.ts$/.test(id) ? withoutShapes(plain) : plain, map: null }
     },
   }
+}
+
+/**
+ * Marks the creation of each schema as free of side effects, so that schemas that the page does not use are removed. The
+ * bundler knows this of the functions of zod, but not of methods of a schema, such as `extend`, or of own functions.
+ */
+function withPureSchemas(code: string): string {
+  const schema =
+    /^((?:export )?const \w+ = )((?:(?:z|[A-Z]\w*)(?:\.|\n +\.)|taggedUnion\(|line\().*(?:\n+[ )\]}].*)*)$/gm
+  return code.replace(schema, '$1/* @__PURE__ */ (() => ($2))()')
 }
 
 /** Removes the schemas of routes. The page does not validate requests and replies; the server validates requests. */

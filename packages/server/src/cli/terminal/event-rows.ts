@@ -1,8 +1,12 @@
 import {
+  commitText,
+  discardText,
   type EventOf,
   interruptionText,
   lossText,
   parkText,
+  pullRequestText,
+  pushText,
   restoredText,
   type SessionEvent,
   worktreeFailureText,
@@ -75,10 +79,36 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'worktree.failed':
     case 'worktree.removed':
       return worktreeRows(event, style)
+    case 'changes.discarded':
+    case 'changes.restored':
+    case 'changes.committed':
+    case 'branch.pushed':
+    case 'pull-request.opened':
+      return [style.dim(oneLine(folderText(event)))]
     case 'agent.unrecognised':
       return [style.dim('the agent sent an unrecognised message; it is kept in the log')]
     default:
       return []
+  }
+}
+
+type FolderEvent = EventOf<
+  'changes.discarded' | 'changes.restored' | 'changes.committed' | 'branch.pushed' | 'pull-request.opened'
+>
+
+/** What a person has done in the folder. */
+function folderText(event: FolderEvent): string {
+  switch (event.type) {
+    case 'changes.discarded':
+      return discardText(event)
+    case 'changes.restored':
+      return 'the discard was undone'
+    case 'changes.committed':
+      return commitText(event)
+    case 'branch.pushed':
+      return pushText(event)
+    case 'pull-request.opened':
+      return pullRequestText(event)
   }
 }
 

@@ -1,10 +1,13 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type BranchInfo, type CommandInput, ParleyError } from '@parley/protocol'
 import { afterAll, expect, it } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
+import { folderCommands } from '../../core/folder-changes.ts'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
+import { createFolderChanges } from '../../workspace/folder-changes.ts'
 import { setUpEverything } from '../../workspace/hostile-cases-under-test.ts'
 import {
   createHostileFolder,
@@ -12,7 +15,7 @@ import {
   ran,
   removeModel,
 } from '../../workspace/hostile-repository-under-test.ts'
-import { createWorkspace } from '../../workspace/index.ts'
+import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import { createSessionFolder } from '../../workspace/session-folder.ts'
 import { serverUnderTest, testToken } from './server-under-test.ts'
 
@@ -43,6 +46,33 @@ async function turnIn(host: Host, id: string): Promise<void> {
   await expect.poll(after, { timeout: 20_000 }).toBeDefined()
 }
 
+/** Sends every command that changes the folder, its repository or other machines. A refusal is an accepted result. */
+async function writeIn(host: Host, id: string, cwd: string, workspace: Workspace): Promise<void> {
+  const seen = async () => {
+    const found = await workspace.changes({ path: cwd, trusted: false }, 'HEAD').catch(() => undefined)
+    return (found?.files ?? []).flatMap(({ path, blob }) => (blob === undefined ? [] : [{ path, blob }]))
+  }
+  const { commit = '0'.repeat(40), branch = 'fix' } = await host.branch(id).catch(() => ({}) as BranchInfo)
+  for (const type of folderCommands)
+    for (const file of (await seen()).slice(0, 2)) {
+      const files = [file]
+      const fields = { base: 'HEAD', files, discarded: 1, message: 'x', branch, commit, title: 'x' }
+      const wanted = {
+        'changes.discard': ['base', 'files'],
+        'changes.restore': ['discarded'],
+        'changes.stage': ['files'],
+        'changes.unstage': ['files'],
+        'changes.commit': ['message', 'files'],
+        'branch.push': ['branch', 'commit'],
+        'pull-request.open': ['title'],
+      }[type]
+      const given = Object.fromEntries(Object.entries(fields).filter(([name]) => wanted.includes(name)))
+      const command = { type, commandId: `${type} ${file.path}`, ...given } as CommandInput
+      const sent = await host.command(id, command).catch((error: unknown) => error)
+      if (sent instanceof Error) expect(sent, `${type} ${sent.message}`).toBeInstanceOf(ParleyError)
+    }
+}
+
 it('no route runs anything from a folder that is not trusted', async () => {
   using place = createHostileFolder(setUpEverything)
   const env = { PATH: process.env.PATH, HOME: place.root }
@@ -53,6 +83,7 @@ it('no route runs anything from a folder that is not trusted', async () => {
     store: createMemoryStore(),
     commitOf: workspace.commit,
     sessionFolder,
+    folderChanges: createFolderChanges({ env, folders: sessionFolder }),
   })
   const server = await serverUnderTest(host, { workspace })
   try {
@@ -79,6 +110,12 @@ it('no route runs anything from a folder that is not trusted', async () => {
           `${session}/file?path=a.txt${all}`,
           `${session}/file?path=.git/config${all}`,
         ]),
+        ...['staged', 'unstaged'].flatMap((side) => [
+          `${session}/changes?side=${side}`,
+          `${session}/changes/patch?path=a.txt&side=${side}`,
+        ]),
+        `${session}/branch`,
+        `${session}/pull-request`,
         `/api/agents/scripted/conversations?cwd=${encodeURIComponent(cwd)}`,
         session,
         '/api/sessions',
@@ -87,6 +124,7 @@ it('no route runs anything from a folder that is not trusted', async () => {
       await newsOf(`http://127.0.0.1:${server.port}${session}/changes`, () =>
         appendFileSync(join(cwd, 'a.txt'), 'more\n'),
       )
+      await writeIn(host, made.body.id as string, cwd, workspace)
       expect(ran(place), cwd).toBe(false)
     }
     expect(plainGitRuns(place, 'git diff')).toBe(true)

@@ -25,6 +25,7 @@ import { markSeen } from '../session-data/seen.ts'
 import { SessionProvider, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
 import { fetchTurnLines } from '../timeline/lazy-turn-line.tsx'
+import { fetchMessageActions } from '../timeline/row-actions.tsx'
 import { Timeline } from '../timeline/timeline.tsx'
 import { useOpenWithFirstChange } from './open-with-first-change.ts'
 import { SessionHeader } from './session-header.tsx'
@@ -39,6 +40,7 @@ export function fetchSessionParts(): void {
   fetchCallDetails()
   fetchCards()
   fetchTurnLines()
+  fetchMessageActions()
   panelPart.fetch()
 }
 

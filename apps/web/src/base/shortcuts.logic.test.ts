@@ -6,7 +6,6 @@ import {
   isSingleKey,
   keysIn,
   type Press,
-  reservedFor,
   shortcutOf,
 } from './shortcuts.logic.ts'
 
@@ -58,16 +57,9 @@ describe('shortcuts', () => {
     expect(chosenShortcut('inbox', chosen)).toBeUndefined()
     const all = Object.values(defaultShortcuts)
     expect(new Set(all).size).toBe(all.length)
-    expect(all.map(reservedFor).filter(Boolean)).toEqual([])
   })
 
   it('that are one character count as single keys, with or without Shift', () => {
     expect(['N', '?', 'Shift+N', 'Ctrl+K', 'F2'].filter(isSingleKey)).toEqual(['N', '?', 'Shift+N'])
-  })
-
-  it('of the browser, and keys that answer, edit or move, cannot be used', () => {
-    const taken = ['Ctrl+T', '3', 'Enter', 'Shift+Tab', 'Ctrl+ArrowLeft', 'Ctrl+C', 'F6'].map(reservedFor)
-    expect(taken).not.toContain(undefined)
-    expect(reservedFor('Alt+3')).toBeUndefined()
   })
 })

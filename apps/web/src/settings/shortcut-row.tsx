@@ -4,18 +4,17 @@ import { keyName } from '../base/key-names.ts'
 import { preferences } from '../base/preferences.ts'
 import {
   type Action,
-  actionNames,
   actionOf,
   chosenShortcut,
   defaultShortcuts,
   keysIn,
-  reservedFor,
   shortcutOf,
 } from '../base/shortcuts.logic.ts'
 import { chooseShortcut } from '../base/shortcuts.ts'
 import { useStore } from '../base/store.ts'
 import { announce } from '../parts/announcer.tsx'
 import { Button, IconButton, Key } from '../parts/button.tsx'
+import { actionNames, reservedFor } from './recordable-keys.logic.ts'
 
 const named = (shortcut: string) => keysIn(shortcut).map(keyName).join('+')
 

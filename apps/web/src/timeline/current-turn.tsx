@@ -1,8 +1,8 @@
 import { useCallback } from 'react'
 import { useSessionState } from '../session-data/session-context.tsx'
-import { LazyStickyTurn } from './lazy-turn-line.tsx'
 import type { Segment } from './nodes.logic.ts'
 import type { Row } from './rows.logic.ts'
+import { StickyTurn } from './sticky-turn.tsx'
 import type { Turn } from './turn.logic.ts'
 import { useTurnStart } from './use-turn-start.ts'
 
@@ -28,5 +28,5 @@ export function CurrentTurn({ turnKey, rows, segments, toggle, showRow }: Props)
   )
   const turn = turnKey === undefined ? undefined : segments.findLast((one) => one.turn?.key === turnKey)?.turn
   if (!turn) return null
-  return <LazyStickyTurn key={turn.key} turn={turn} folder={folder} onCollapse={collapse} onStart={toStart} />
+  return <StickyTurn key={turn.key} turn={turn} folder={folder} onCollapse={collapse} onStart={toStart} />
 }

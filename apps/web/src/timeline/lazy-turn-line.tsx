@@ -17,6 +17,7 @@ export function LazyCollapsedTurn(props: ComponentProps<Parts['CollapsedTurn']>)
   )
 }
 
-export function LazyStickyTurn(props: ComponentProps<Parts['StickyTurn']>) {
-  return <Lazy part={parts}>{({ StickyTurn }) => <StickyTurn {...props} />}</Lazy>
+/** The line of the turn that the reader is in. */
+export function LazyCurrentTurn(props: ComponentProps<Parts['CurrentTurn']>) {
+  return <Lazy part={parts}>{({ CurrentTurn }) => <CurrentTurn {...props} />}</Lazy>
 }

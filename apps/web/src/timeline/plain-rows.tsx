@@ -1,18 +1,10 @@
 import type { BlockOf, OpenBlock } from '@parley/protocol'
-import { ArrowRightLeft, FoldVertical, Info, Layers, Undo2 } from 'lucide-react'
+import { Info, Layers, Undo2 } from 'lucide-react'
 import { memo } from 'react'
-import { useAgentName } from '../base/agents.ts'
-import { client } from '../base/client.ts'
-import { useMatchesFind } from '../base/find-text.ts'
 import { plural, visible } from '../base/format.logic.ts'
-import { useMay } from '../base/self.ts'
-import { asJson } from '../call/call-text.logic.ts'
-import { Button } from '../parts/button.tsx'
-import { Link } from '../parts/link.tsx'
 import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
-import { toastError } from '../parts/toasts.tsx'
-import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { Callout } from './callout.tsx'
+import { LazyCompaction, LazyHandedOver, LazyUndoRewind } from './lazy-rare-rows.tsx'
 import type { GroupNode } from './nodes.logic.ts'
 import { RowActions } from './row-actions.tsx'
 import { RowButton } from './row-button.tsx'
@@ -79,87 +71,18 @@ export const GroupRow = memo(function GroupRow({ node, open, onToggle }: GroupRo
 })
 
 export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'notice'> }) {
-  if (block.code === 'context_compacted') return <Compaction text={block.text} />
-  if (block.leadsTo) return <HandedOver leadsTo={block.leadsTo} />
+  if (block.code === 'context_compacted') return <LazyCompaction text={block.text} />
+  if (block.leadsTo) return <LazyHandedOver leadsTo={block.leadsTo} />
   if (block.level === 'info') {
     return (
       <div className="flex items-start gap-2 px-1.5 py-0.5 text-sm text-soft">
         <Info size={14} aria-hidden className="mt-1 shrink-0" />
         <span className="[overflow-wrap:anywhere]">{visible(block.text)}</span>
-        {block.code === 'session_rewound' && <UndoRewind seq={block.seq} />}
+        {block.code === 'session_rewound' && <LazyUndoRewind seq={block.seq} />}
       </div>
     )
   }
   return <Callout level={block.level} text={block.text} />
-})
-
-/** Leads to the session that continues the work. */
-function HandedOver({
-  leadsTo: { sessionId, agent },
-}: {
-  leadsTo: NonNullable<BlockOf<'notice'>['leadsTo']>
-}) {
-  const name = useAgentName(agent)
-  return (
-    <p className="flex items-center gap-2 px-1.5 py-0.5 text-sm text-soft">
-      <ArrowRightLeft size={14} aria-hidden className="shrink-0" />
-      <span className="[overflow-wrap:anywhere]">
-        Handed over to{' '}
-        <Link
-          to={{ name: 'session', id: sessionId }}
-          className="text-mark underline pointer-coarse:inline-flex pointer-coarse:min-h-11 pointer-coarse:items-center"
-        >
-          {visible(name)}
-        </Link>
-      </span>
-    </p>
-  )
-}
-
-/** The button that undoes a rewind. It is shown until the rewind is undone or a turn starts. */
-function UndoRewind({ seq }: { seq: number }) {
-  const sessionId = useSessionId()
-  const isLast = useSessionState((state) => state.rewound?.seq === seq)
-  if (!useMay('decide') || !isLast) return null
-  const undo = () => void client.command(sessionId, { type: 'session.unrewind' }).catch(toastError)
-  return <Button onClick={undo}>Undo</Button>
-}
-
-/** A divider: the agent has only a summary of everything above it. */
-function Compaction({ text }: { text: string }) {
-  const [notice = '', ...summary] = text.split('\n\n')
-  const isWanted = useMatchesFind(text)
-  return (
-    <div className="py-2 text-xs text-soft">
-      <p className="flex items-center gap-2.5 before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
-        <FoldVertical size={13} aria-hidden className="shrink-0" />
-        {notice}
-      </p>
-      {summary.length > 0 && (
-        <details open={isWanted}>
-          <summary className="mx-auto w-fit rounded hover:text-ink pointer-coarse:py-3.5">
-            Show the summary
-          </summary>
-          <div className="pt-1 text-sm">
-            <LazyMarkdown text={summary.join('\n\n')} />
-          </div>
-        </details>
-      )}
-    </div>
-  )
-}
-
-export const UnrecognisedRow = memo(function UnrecognisedRow({ block }: { block: BlockOf<'unrecognised'> }) {
-  return (
-    <details className="px-1.5 text-xs text-faint">
-      <summary className="w-fit rounded py-1 hover:text-ink pointer-coarse:py-3.5">
-        Unknown message, as the agent sent it
-      </summary>
-      <pre className="terminal mt-1 max-h-72 overflow-auto rounded-md bg-sunk px-2.5 py-2">
-        {asJson(block.native).slice(0, 20_000)}
-      </pre>
-    </details>
-  )
 })
 
 export function DraftRow({ block }: { block: Extract<OpenBlock, { type: 'tool-call' }> }) {

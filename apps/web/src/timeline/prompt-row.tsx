@@ -6,7 +6,7 @@ import { useMatchesFind } from '../base/find-text.ts'
 import { visible } from '../base/format.logic.ts'
 import { useSelf } from '../base/self.ts'
 import { Picture } from '../call/picture.tsx'
-import { HandOffCard } from './hand-off-card.tsx'
+import { LazyHandOffCard } from './lazy-rare-rows.tsx'
 import { isHandOff, promptSummary, rewindText } from './prompt-text.logic.ts'
 import { RowActions } from './row-actions.tsx'
 
@@ -76,7 +76,7 @@ function PromptParts({ parts }: { parts: readonly PromptPart[] }) {
 }
 
 function PartView({ part }: { part: PromptPart }) {
-  if (isHandOff(part)) return <HandOffCard part={part} />
+  if (isHandOff(part)) return <LazyHandOffCard part={part} />
   if (part.type === 'text') return <p className="whitespace-pre-wrap">{part.text}</p>
   if (part.type === 'image') {
     return <Picture mimeType={part.mimeType} data={part.data} name={part.name ?? 'Attached picture'} />

@@ -1,28 +1,17 @@
-import type { BlockOf } from '@parley/protocol'
-import { ArrowRightLeft, Ellipsis, Link as LinkIcon } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
-import { useAgent } from '../base/agents.ts'
-import { hrefOf } from '../base/route.ts'
-import { useMay } from '../base/self.ts'
-import { IconButton } from '../parts/button.tsx'
-import { CopyButton, copyText } from '../parts/copy-button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
-import { Menu } from '../parts/menu.tsx'
-import { toast } from '../parts/toasts.tsx'
-import { sessionActions } from '../session-data/session-actions.ts'
-import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
+import type { RowActionsProps } from './message-actions.tsx'
 
-const promptMenu = lazyPart(() => import('./prompt-menu.tsx'))
-const forkPart = lazyPart(() => import('./fork-dialog.tsx'))
-const goBackPart = lazyPart(() => import('./go-back-dialog.tsx'))
+const messageActions = lazyPart(() => import('./message-actions.tsx'))
 
-type Props = { seq: number; text: string; prompt?: BlockOf<'prompt'>; className?: string }
+/** Fetches the code of the actions ahead of time. */
+export const fetchMessageActions = () => messageActions.fetch()
 
 /**
  * The actions of a message. They are not rendered before the pointer or the focus first reaches the row. On
  * touch devices they have a line of their own.
  */
-export function RowActions(props: Props) {
+export function RowActions(props: RowActionsProps) {
   const [near, setNear] = useState(false)
   const place = useRef<HTMLSpanElement>(null)
   useEffect(() => {
@@ -34,75 +23,6 @@ export function RowActions(props: Props) {
       for (const way of ways) row?.removeEventListener(way, come)
     }
   }, [])
-  return near ? <Actions {...props} /> : <span ref={place} hidden />
-}
-
-function Actions({ seq, text, prompt, className = '' }: Props) {
-  const id = useSessionId()
-  const copyLink = () => {
-    const address = hrefOf({ name: 'session', id, seq })
-    void copyText(address, () => toast('Copied a link to this message.'))
-  }
-  return (
-    <span
-      className={`absolute flex rounded-md bg-page opacity-0 transition-opacity group-hover/row:opacity-100 focus-within:opacity-100 pointer-coarse:static pointer-coarse:hidden pointer-coarse:justify-end pointer-coarse:opacity-100 pointer-coarse:in-[article:focus-within]:flex pointer-coarse:[&>button]:size-11! ${className}`}
-    >
-      <CopyButton text={() => text} label="Copy text" className="size-6!" />
-      <IconButton label="Copy link" className="size-6!" onClick={copyLink}>
-        <LinkIcon size={13} />
-      </IconButton>
-      <GoOn seq={seq} text={text} promptId={prompt?.id} />
-      {prompt && startedTurn(prompt) && <PromptActions prompt={prompt} />}
-    </span>
-  )
-}
-
-/** Hands over what was before a prompt, or what was said up to an answer. */
-function GoOn({ seq, text, promptId }: Pick<Props, 'seq' | 'text'> & { promptId: string | undefined }) {
-  const point = promptId === undefined ? { upTo: seq } : { before: promptId, prompt: text }
-  if (!useMay('prompt')) return null
-  return (
-    <IconButton
-      label={promptId === undefined ? 'Go on from here with…' : 'Go on from before this prompt with…'}
-      className="size-6!"
-      onClick={() => sessionActions()?.handOff(point)}
-    >
-      <ArrowRightLeft size={13} />
-    </IconButton>
-  )
-}
-
-/** Whether the prompt is a message to the model that started a turn: only to such a prompt can one go back. */
-function startedTurn({ turnId, delivery, parts: [first] }: BlockOf<'prompt'>): boolean {
-  const isCommand = first?.type === 'command' && (first.name === 'compact' || first.name === 'rewind')
-  return turnId !== undefined && delivery === 'queue' && !isCommand
-}
-
-/** The menu of a prompt that started a turn. */
-function PromptActions({ prompt }: { prompt: BlockOf<'prompt'> }) {
-  const can = useAgent(useSessionState((state) => state.agent))?.capabilities
-  const [asking, setAsking] = useState<'fork' | 'go back'>()
-  const [prompts, decides] = [useMay('prompt'), useMay('decide')]
-  const onClose = () => setAsking(undefined)
-  if (!(can?.forkBefore && prompts) && !decides) return null
-  return (
-    <>
-      <Menu
-        label="Go back to this prompt"
-        className="size-6!"
-        part={promptMenu}
-        list={(PromptMenu, menu) => (
-          <PromptMenu {...menu} onFork={() => setAsking('fork')} onGoBack={() => setAsking('go back')} />
-        )}
-      >
-        <Ellipsis size={14} />
-      </Menu>
-      {asking === 'fork' && (
-        <Lazy part={forkPart}>{(ForkDialog) => <ForkDialog prompt={prompt} onClose={onClose} />}</Lazy>
-      )}
-      {asking === 'go back' && (
-        <Lazy part={goBackPart}>{(GoBackDialog) => <GoBackDialog prompt={prompt} onClose={onClose} />}</Lazy>
-      )}
-    </>
-  )
+  if (!near) return <span ref={place} hidden />
+  return <Lazy part={messageActions}>{(MessageActions) => <MessageActions {...props} />}</Lazy>
 }

@@ -4,10 +4,11 @@ import { commandRun } from '../call/call-text.logic.ts'
 import { RequestOutcome, SettledQuestion } from '../call/request-outcome.tsx'
 import { CallRow } from './call-row.tsx'
 import { EndRow } from './end-row.tsx'
+import { LazyUnrecognisedRow } from './lazy-rare-rows.tsx'
 import { LazyCollapsedTurn } from './lazy-turn-line.tsx'
 import type { Node } from './nodes.logic.ts'
 import { useOpenBlock } from './open-blocks.ts'
-import { DraftRow, GroupRow, NoticeRow, TextRow, ThinkingRow, UnrecognisedRow } from './plain-rows.tsx'
+import { DraftRow, GroupRow, NoticeRow, TextRow, ThinkingRow } from './plain-rows.tsx'
 import { PromptRow } from './prompt-row.tsx'
 import type { Row } from './rows.logic.ts'
 import type { Turn } from './turn.logic.ts'
@@ -132,7 +133,7 @@ function ExpandedRow({ row, folder, onToggle }: ExpandedRowProps) {
     case 'notice':
       return <NoticeRow block={node.block} />
     case 'unrecognised':
-      return <UnrecognisedRow block={node.block} />
+      return <LazyUnrecognisedRow block={node.block} />
   }
 }
 

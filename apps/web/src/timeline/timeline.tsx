@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
-import { CurrentTurn } from './current-turn.tsx'
+import { LazyCurrentTurn } from './lazy-turn-line.tsx'
 import { type Reading, readTimeline } from './nodes.logic.ts'
 import { useOpenBlocks } from './open-blocks.ts'
 import { listRows, type Row, type RowList, writingRows } from './rows.logic.ts'
@@ -96,7 +96,13 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
         data-at-end={atEnd}
         className="h-full overflow-y-auto overscroll-contain [overflow-anchor:none] outline-none focus-visible:outline-2 focus-visible:-outline-offset-2"
       >
-        <CurrentTurn turnKey={turnKey} rows={rows} segments={segments} toggle={toggle} showRow={showRow} />
+        <LazyCurrentTurn
+          turnKey={turnKey}
+          rows={rows}
+          segments={segments}
+          toggle={toggle}
+          showRow={showRow}
+        />
         <div
           ref={virtualizer.containerRef}
           role="feed"

@@ -1,4 +1,4 @@
-import { StickyTurn } from './sticky-turn.tsx'
+import { CurrentTurn } from './current-turn.tsx'
 import { CollapsedTurn } from './turn-line.tsx'
 
-export default { StickyTurn, CollapsedTurn }
+export default { CurrentTurn, CollapsedTurn }

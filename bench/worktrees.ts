@@ -37,7 +37,7 @@ export const worktrees: Figure = {
       git(source, 'branch', '-D', 'plain')
       return took
     }
-    const pairs = await inTurns(quick ? 3 : 6, ours, bare)
+    const pairs = await inTurns(quick ? 3 : 4, ours, bare)
     const result = compare(pairs.slice(1))
     return [
       {

@@ -52,7 +52,13 @@ export function createHostWorktrees({ services, folders, state: stateOf }: Parts
     async worktrees() {
       const worktrees = worktreesOf(services)
       const found = await worktrees.list()
-      return Promise.all(found.map((folder) => listed(worktrees, store, folder)))
+      const all: ListedWorktree[] = []
+      // Examining a worktree starts several processes.
+      for (let start = 0; start < found.length; start += listedAtOnce) {
+        const some = found.slice(start, start + listedAtOnce)
+        all.push(...(await Promise.all(some.map((folder) => listed(worktrees, store, folder)))))
+      }
+      return all
     },
     async worktree(sessionId) {
       const { worktree, project } = await stateOf(sessionId)
@@ -84,6 +90,8 @@ export function createHostWorktrees({ services, folders, state: stateOf }: Parts
     },
   }
 }
+
+const listedAtOnce = 3
 
 const nothing = {
   ...{ branches: [], remotes: [], changes: 0, copy: [], setup: false, submodules: false, files: 0 },

@@ -98,6 +98,8 @@ export type ReviewActions = {
   readonly onStage: (path: string) => void
 }
 
+const moves: ReadonlySet<string> = new Set(['j', 'n', 'k', 'p', '[', ']'])
+
 /** Handles the keys of the panel, which work outside its fields. */
 export function handleReviewKey(
   event: KeyboardEvent<HTMLElement>,
@@ -119,7 +121,8 @@ export function handleReviewKey(
     x: () => pressInHunk(panel, 'discard') || withPath(panel, onDiscard),
   }
   const action = keys[event.key]
-  if (!action) return
+  // A key that is held moves on, but discards or marks only once.
+  if (!action || (event.repeat && !moves.has(event.key))) return
   event.preventDefault()
   action()
 }

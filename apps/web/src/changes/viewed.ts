@@ -16,7 +16,6 @@ const unsentOf = cached((_sessionId: string): Unsent => new Map())
 const sendAfterMs = 200
 /** The maximum number of marks in one request. */
 const maxSent = 500
-let timer: ReturnType<typeof setTimeout> | undefined
 
 /** The marks of the open session. They are read when the panel opens and when the window gets the focus. */
 export function useViewedMarks(): ViewedMarks {
@@ -44,11 +43,10 @@ export function markViewed(sessionId: string, { path, blob }: FileChange, viewed
   if (blob === undefined) return void toast('This file is too large to be marked as viewed.')
   const store = marksOf(sessionId)
   const unsent = unsentOf(sessionId)
-  const before = unsent.get(path)?.before ?? store.get().get(path)
+  const before = unsent.has(path) ? unsent.get(path)?.before : store.get().get(path)
+  if (unsent.size === 0) setTimeout(() => void send(sessionId), sendAfterMs)
   unsent.set(path, { blob: viewed ? blob : null, before })
   store.set((marks) => withMark(marks, path, viewed ? blob : undefined))
-  clearTimeout(timer)
-  timer = setTimeout(() => void send(sessionId), sendAfterMs)
 }
 
 async function send(id: string): Promise<void> {

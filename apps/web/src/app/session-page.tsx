@@ -27,7 +27,6 @@ import { useStopTurn } from '../session-data/stop-turn.ts'
 import { fetchTurnLines } from '../timeline/lazy-turn-line.tsx'
 import { fetchMessageActions } from '../timeline/row-actions.tsx'
 import { Timeline } from '../timeline/timeline.tsx'
-import { useOpenWithFirstChange } from './open-with-first-change.ts'
 import { SessionHeader } from './session-header.tsx'
 
 const panelPart = lazyPart(() => import('./side-panel.tsx'))
@@ -64,7 +63,6 @@ function Session() {
   useStopKey(finding, setFinding)
   useMarkSeen()
   useAnnounceTurnEnd()
-  useOpenWithFirstChange()
   if (status === 'failed' && error) {
     const gone = error.code === 'not_found'
     return (

@@ -66,7 +66,7 @@ export async function comparePath(
     return patchOf(look, folder, path, (await baseOf(look, compared.branch)).commit)
   return expectFolders(folders).stored(folder, (at) => {
     // A snapshot of a folder without a repository has all its files, such as .env.
-    if (!compared.all && !at.shadow.repository) throw unlisted('It is not in a git repository')
+    if (!compared.all && !at.shadow.repository) throw unlisted('no-repository')
     return treePatch(at, path, compared)
   })
 }

@@ -287,11 +287,20 @@ describe('what is not a file inside the folder', () => {
   })
 })
 
+it('a folder that is gone is not found, nor is anything in it', async () => {
+  const { folder } = repository({})
+  rmSync(folder, { recursive: true })
+  const gone = expect.objectContaining({ code: 'not_found', details: { gone: folder } })
+  await expect(tree(folder)).rejects.toEqual(gone)
+  await expect(file(folder, 'src/a.txt')).rejects.toEqual(gone)
+  await expect(file(folder, '../a.txt')).rejects.toMatchObject({ code: 'forbidden' })
+})
+
 describe('without all files, a caller reads what git lists', () => {
   const read = (folder: string, path: string) => file(folder, path, { all: false })
   const unlisted = expect.objectContaining({
     code: 'forbidden',
-    details: { unlisted: true },
+    details: { unlisted: expect.any(String) },
   })
 
   it('tracked and new files, but neither ignored ones nor the git directory', async () => {
@@ -314,7 +323,7 @@ describe('without all files, a caller reads what git lists', () => {
   it('nothing in a folder without a repository', async () => {
     const folder = folderForTest()
     write(folder, { 'a.txt': 'one' })
-    await expect(read(folder, 'a.txt')).rejects.toEqual(unlisted)
+    await expect(read(folder, 'a.txt')).rejects.toMatchObject({ details: { unlisted: 'no-repository' } })
     await expect(tree(folder, '', { all: false })).rejects.toEqual(unlisted)
     expect((await tree(folder)).entries).toEqual([{ name: 'a.txt', kind: 'file', size: 3 }])
   })

@@ -35,7 +35,7 @@ export function createFolderContents(
   /** Throws unless git lists this entry of the folder, or the folder itself if no name is given. */
   async function expectListed(root: string, folder: string, name?: string): Promise<void> {
     const path = name === undefined ? folder : `${folder}/${name}`
-    if (isGitPath(path)) throw unlisted('It is in a git directory')
+    if (isGitPath(path)) throw unlisted('git-directory')
     const [place, entry] =
       name === undefined && folder !== root ? [dirname(folder), basename(folder)] : [folder, name]
     const { isInRepository, ignored } = await listingOf(
@@ -44,8 +44,8 @@ export function createFolderContents(
       place,
       entry === undefined ? [] : [entry],
     )
-    if (!isInRepository) throw unlisted('It is not in a git repository')
-    if (entry !== undefined && ignored.has(entry)) throw unlisted('git ignores it')
+    if (!isInRepository) throw unlisted('no-repository')
+    if (entry !== undefined && ignored.has(entry)) throw unlisted('ignored')
   }
 
   return {

@@ -47,14 +47,14 @@ async function opened(folders: readonly string[], path: string, wanted: Wanted):
   const real = await realPathInside(folders, path)
   try {
     const before = await lstat(real)
-    if (!wanted.isRight(before)) throw new ParleyError('validation_error', wanted.wrong(before))
+    if (!wanted.isRight(before)) throw notRight(before, wanted)
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
     const handle = await open(real, flags | wanted.flags).catch((thrown: NodeJS.ErrnoException) => {
       throw thrown.code === 'ELOOP' ? replaced() : thrown
     })
     try {
       const stats = await handle.stat()
-      if (!wanted.isRight(stats)) throw new ParleyError('validation_error', wanted.wrong(stats))
+      if (!wanted.isRight(stats)) throw notRight(stats, wanted)
       const where = await pathOf(handle, real, stats)
       if (!folders.some((folder) => isInside(folder, where))) throw outside(path)
       return { handle, path: where, stats, [Symbol.asyncDispose]: () => handle.close() }
@@ -84,9 +84,21 @@ export async function realPathInside(folders: readonly string[], path: string): 
     expectInside(real)
     return real
   } catch (thrown) {
-    if (!hasCode(thrown, 'forbidden')) expectInside(await nearestRealPath(given))
+    if (!hasCode(thrown, 'forbidden')) {
+      await expectFolder(folders.find((folder) => isInside(folder, given)) ?? '/')
+      expectInside(await nearestRealPath(given))
+    }
     throw failure(thrown, path)
   }
+}
+
+/** Throws unless the folder exists: nothing in a folder that is gone is outside the folders. */
+async function expectFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch(() => undefined)
+  if (!found)
+    throw new ParleyError('not_found', `The folder ${folder} does not exist any more.`, {
+      details: { gone: folder },
+    })
 }
 
 /** The real path of the nearest folder above that exists. */
@@ -118,10 +130,15 @@ export async function pathThrough({ handle, path }: Opened): Promise<string> {
   )
 }
 
+function notRight(stats: Stats, { wrong }: Wanted): ParleyError {
+  return new ParleyError('validation_error', wrong(stats), { details: { folder: stats.isDirectory() } })
+}
+
 function outside(path: string): ParleyError {
   return new ParleyError(
     'forbidden',
     `${path} is not in the folders of this session. Only files inside them can be read.`,
+    { details: { outside: true } },
   )
 }
 

@@ -51,11 +51,17 @@ async function ignoredIn(gitIn: GitIn, folder: string, names: readonly string[])
   return new Set(paths.map((path) => path.slice(2)))
 }
 
+const reasons = {
+  ignored: 'git ignores it',
+  'git-directory': 'It is in a git directory',
+  'no-repository': 'It is not in a git repository',
+}
+
 /** The refusal of a file that git does not list. */
-export function unlisted(why: string): ParleyError {
+export function unlisted(why: keyof typeof reasons): ParleyError {
   return new ParleyError(
     'forbidden',
-    `${why}. Such files are read with the scope terminal: ask again with all=true.`,
-    { details: { unlisted: true } },
+    `${reasons[why]}. Such files are read with the scope terminal: ask again with all=true.`,
+    { details: { unlisted: why } },
   )
 }

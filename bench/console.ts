@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { ConsoleServer, launchBrowser } from '../tests/e2e/console-browser.ts'
 import { changesShown } from './lib/console-changes.ts'
+import { filesShown } from './lib/console-files.ts'
 import {
   type Keystroke,
   loadWhole,
@@ -44,6 +45,7 @@ export const consoleInBrowser: Figure = {
       ...(await opened(sides)),
       ...(await atWork(sides)),
       ...(await changesShown(sides)),
+      ...(await filesShown(sides)),
       await scripted(sides),
     ]
   },

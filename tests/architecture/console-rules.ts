@@ -45,6 +45,7 @@ export function consoleRules(): Rule[] {
     })
   feature('changes')
   feature('composer')
+  feature('files', ['@tanstack/react-virtual'])
   feature('hand-off')
   feature('import')
   feature('inbox', [], ['request'])

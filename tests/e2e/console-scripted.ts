@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { NewSessionInput } from '@parley/protocol'
+import type { NewSessionInput, Person } from '@parley/protocol'
 import { pino } from 'pino'
 import { afterAll } from 'vitest'
 import { createGates } from '../../packages/server/src/adapters/scripted/gates.ts'
@@ -32,17 +32,27 @@ export function consoleWith(prepare: (home: string) => Promise<readonly AgentAda
     if (started) return started
     throw new Error('There is no server before the tests begin.')
   }
+  const linkFrom = async (path: string, body: unknown) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const response = await fetch(`${server.url}${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return ((await response.json()) as { url: string }).url
+  }
   const server = {
     get url() {
       return parley().http.url
     },
-    async newLink() {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      const response = await fetch(`${server.url}/api/links`, { method: 'POST', headers, body: '{}' })
-      if (!response.ok) throw new Error(`links: ${response.status} ${await response.text()}`)
-      return ((await response.json()) as { url: string }).url
-    },
+    newLink: () => linkFrom('/api/links', {}),
   }
+  /** The server, for tabs of a new person. */
+  const serverFor = (role: Person['role'], name: string) => ({
+    url: server.url,
+    newLink: () => linkFrom('/api/invites', { role, name }),
+  })
   const tabs = browserFixture(server, async () => {
     started = await startParley({
       dataDir: join(folder, 'data'),
@@ -58,5 +68,5 @@ export function consoleWith(prepare: (home: string) => Promise<readonly AgentAda
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
   const create = async (input: NewSessionInput) => (await parley().host.create(input)).id
-  return { server, ...tabs, create, folder, host: () => parley().host }
+  return { server, serverFor, ...tabs, create, folder, host: () => parley().host }
 }

@@ -23,7 +23,7 @@ function tooSmall(page: Page): Promise<string[]> {
   return page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('button, summary, a[href], select')]
       .filter((one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
-      .filter((one) => !one.closest('.markdown, .diff, .sr-only'))
+      .filter((one) => !one.closest('.markdown, .diff, .terminal, .sr-only'))
       .map((one) => ({ one, box: one.getBoundingClientRect() }))
       .filter(({ box }) => box.width > 1 && box.height > 1 && box.height < 43.5)
       .map(({ one, box }) => `${one.ariaLabel ?? one.textContent?.slice(0, 40)}: ${box.height}`),

@@ -1,5 +1,5 @@
 import { runningInBackground } from '@parley/protocol'
-import { Ellipsis, ListChecks, Search, SquareTerminal } from 'lucide-react'
+import { Ellipsis, FolderOpen, ListChecks, Search, SquareTerminal } from 'lucide-react'
 import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { lacksFocus, useFocusBack } from '../base/focus.ts'
@@ -62,6 +62,13 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
       </IconButton>
       <PanelButton panel="plan" label="Plan" shown={planned} icon={<ListChecks size={16} />} />
       <ChangesButton />
+      <PanelButton
+        panel="files"
+        label="Files"
+        shown
+        icon={<FolderOpen size={16} />}
+        className="max-md:hidden"
+      />
       <PanelButton panel="terminal" label="Terminals" shown={terminal} icon={<SquareTerminal size={16} />} />
       <Menu
         label="Session menu"
@@ -165,10 +172,11 @@ function useFocusFromPanel(head: RefObject<HTMLElement | null>): void {
     const before = last.current
     last.current = panel
     if (panel !== 'none' || before === 'none' || !lacksFocus()) return
-    const button =
-      head.current?.querySelector<HTMLElement>(`[data-opens=${before}]`) ??
-      head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]')
-    button?.focus()
+    const button = head.current?.querySelector<HTMLElement>(`[data-opens=${before}]`)
+    const shown = button?.checkVisibility()
+      ? button
+      : head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]')
+    shown?.focus()
   }, [panel, head])
 }
 
@@ -177,9 +185,10 @@ type PanelButtonProps = {
   label: string
   shown: boolean
   icon: ReactNode
+  className?: string
 }
 
-function PanelButton({ panel, label, shown, icon }: PanelButtonProps) {
+function PanelButton({ panel, label, shown, icon, className = '' }: PanelButtonProps) {
   const open = useStore(preferences, (state) => state.sidePanel === panel)
   if (!shown && !open) return null
   return (
@@ -188,7 +197,7 @@ function PanelButton({ panel, label, shown, icon }: PanelButtonProps) {
       aria-pressed={open}
       data-opens={panel}
       onClick={() => setPreferences({ sidePanel: open ? 'none' : panel })}
-      className={open ? 'bg-mark-wash text-mark!' : ''}
+      className={`${className} ${open ? 'bg-mark-wash text-mark!' : ''}`}
     >
       {icon}
     </IconButton>

@@ -1,6 +1,7 @@
 import {
   ArrowRightLeft,
   ClipboardCopy,
+  FolderOpen,
   FoldVertical,
   GitFork,
   ListChevronsDownUp,
@@ -14,6 +15,7 @@ import {
 } from 'lucide-react'
 import { useAgent } from '../base/agents.ts'
 import { client } from '../base/client.ts'
+import { useIsNarrow } from '../base/effects.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { navigate } from '../base/route.ts'
 import { useMay } from '../base/self.ts'
@@ -37,6 +39,7 @@ export default function SessionMenu({ onRename, onFind, onHandOff, ...menu }: Pr
   const agent = useAgent(useSessionState((state) => state.agent))
   const all = useStore(preferences, (state) => state.expandAll)
   const collapsed = useStore(preferences, (state) => state.collapseTurns)
+  const isNarrow = useIsNarrow()
   const run = (work: Promise<unknown>) => void work.catch(toastError)
   const fork = async () => navigate({ name: 'session', id: (await client.fork(id)).sessionId })
   const worktree = useSessionState((state) => state.worktree)
@@ -70,6 +73,12 @@ export default function SessionMenu({ onRename, onFind, onHandOff, ...menu }: Pr
       },
     prompts &&
       connected && { label: 'Shut down agent', icon: Power, onSelect: () => run(client.closeSession(id)) },
+    // On a phone, the header has no room for its button.
+    isNarrow && {
+      label: 'Files',
+      icon: FolderOpen,
+      onSelect: () => setPreferences({ sidePanel: 'files' }),
+    },
     { label: 'Event log', icon: ScanText, onSelect: () => setPreferences({ sidePanel: 'events' }) },
     exportEntry(id),
     ...change,

@@ -22,11 +22,18 @@ import { useUnansweredFirst } from '../request/answers.ts'
 import { fetchCards, RequestCard } from '../request/request-card.tsx'
 import { useAwaited } from '../session-data/awaited.ts'
 import { markSeen } from '../session-data/seen.ts'
-import { SessionProvider, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
+import {
+  SessionProvider,
+  useSessionId,
+  useSessionState,
+  useSnapshot,
+} from '../session-data/session-context.tsx'
+import { SessionFiles } from '../session-data/session-files.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
 import { fetchTurnLines } from '../timeline/lazy-turn-line.tsx'
 import { fetchMessageActions } from '../timeline/row-actions.tsx'
 import { Timeline } from '../timeline/timeline.tsx'
+import { useFileInAddress } from './file-address.ts'
 import { SessionHeader } from './session-header.tsx'
 
 const panelPart = lazyPart(() => import('./side-panel.tsx'))
@@ -57,8 +64,10 @@ function Session() {
   const error = useSnapshot((snapshot) => snapshot.error)
   const loaded = useSessionState((state) => state.seq > 0)
   const panel = useStore(preferences, (state) => state.sidePanel)
+  const session = { id: useSessionId(), cwd: useSessionState((state) => state.cwd) }
   useEffect(fetchSessionParts, [])
   useLayoutEffect(closePanelOnNarrowScreen, [])
+  useFileInAddress(session.id)
   useFindKey(setFinding)
   useStopKey(finding, setFinding)
   useMarkSeen()
@@ -75,22 +84,24 @@ function Session() {
     )
   }
   return (
-    <div className="flex h-full min-h-0">
-      <div className="flex min-w-0 flex-1 flex-col">
-        <SessionHeader onFind={() => setFinding(true)} />
-        {loaded ? (
-          <Timeline findOpen={finding} onFindClose={() => setFinding(false)} />
-        ) : (
-          <div className="flex flex-1 items-center justify-center px-6 text-center text-sm text-faint">
-            {error ? 'Offline, and this browser has no saved copy of this session.' : 'Loading…'}
-          </div>
+    <SessionFiles session={session}>
+      <div className="flex h-full min-h-0">
+        <div className="flex min-w-0 flex-1 flex-col">
+          <SessionHeader onFind={() => setFinding(true)} />
+          {loaded ? (
+            <Timeline findOpen={finding} onFindClose={() => setFinding(false)} />
+          ) : (
+            <div className="flex flex-1 items-center justify-center px-6 text-center text-sm text-faint">
+              {error ? 'Offline, and this browser has no saved copy of this session.' : 'Loading…'}
+            </div>
+          )}
+          <Dock />
+        </div>
+        {panel !== 'none' && loaded && (
+          <Lazy part={panelPart}>{(SidePanel) => <SidePanel panel={panel} />}</Lazy>
         )}
-        <Dock />
       </div>
-      {panel !== 'none' && loaded && (
-        <Lazy part={panelPart}>{(SidePanel) => <SidePanel panel={panel} />}</Lazy>
-      )}
-    </div>
+    </SessionFiles>
   )
 }
 

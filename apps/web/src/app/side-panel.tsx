@@ -1,6 +1,7 @@
 import { X } from 'lucide-react'
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, useEffect, useRef } from 'react'
 import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
+import { currentRoute, hrefOf, inPanel, panelDepth } from '../base/route.ts'
 import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
@@ -19,6 +20,7 @@ const panels = {
     part: lazyPart(() => import('../inspector/events-panel.tsx')),
   },
   changes: { title: 'Changes', width: wide, part: lazyPart(() => import('../changes/changes-panel.tsx')) },
+  files: { title: 'Files', width: wide, part: lazyPart(() => import('../files/files-panel.tsx')) },
   terminal: {
     title: 'Terminals',
     width: wide,
@@ -26,24 +28,30 @@ const panels = {
   },
 }
 
-const inHistory = { panel: true }
-
 /**
  * On a narrow screen, where the panel covers the conversation, makes the browser's Back close the panel, not the
- * session.
+ * session. When the panel is closed in another way, removes its entries from the browser's history.
  */
 function useCloseOnBack(): void {
   useEffect(() => {
-    if (!matchMedia('(width < 48rem)').matches) return
-    history.pushState(inHistory, '')
-    const close = () => setPreferences({ sidePanel: 'none' })
-    addEventListener('popstate', close)
+    const isNarrow = matchMedia('(width < 48rem)').matches
+    if (isNarrow && panelDepth() === 0) addToHistory()
+    const close = () => panelDepth() === 0 && setPreferences({ sidePanel: 'none' })
+    if (isNarrow) addEventListener('popstate', close)
     return () => {
       removeEventListener('popstate', close)
-      // The panel was closed in another way: remove its history entry.
-      if (history.state?.panel) history.back()
+      if (panelDepth() > 0 && preferences.get().sidePanel === 'none') history.go(-panelDepth())
     }
   }, [])
+}
+
+/** Back from the address of a file leads to the conversation, even if the page was opened with that address. */
+function addToHistory(): void {
+  const { href } = location
+  const here = currentRoute()
+  if (here.name === 'session' && here.file !== undefined)
+    history.replaceState(null, '', hrefOf({ name: 'session', id: here.id }))
+  history.pushState(inPanel(1), '', href)
 }
 
 /**

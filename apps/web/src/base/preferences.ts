@@ -19,7 +19,7 @@ export type Preferences = {
   /** The choices of the last new session. */
   readonly agent?: string
   readonly folder?: string
-  readonly sidePanel: 'none' | 'plan' | 'events' | 'changes' | 'terminal'
+  readonly sidePanel: 'none' | 'plan' | 'events' | 'changes' | 'files' | 'terminal'
   readonly splitChanges: boolean
   /** Whether the file list is shown above the changes. */
   readonly listFiles: boolean
@@ -31,6 +31,10 @@ export type Preferences = {
   readonly sidebarCollapsed: boolean
   /** The folded groups of the session list, by the ids of their projects. */
   readonly foldedGroups: { readonly [group: string]: true }
+  /** Whether long lines of a file are wrapped. */
+  readonly wrapLines: boolean
+  /** The editor that opens files: a known one, or an address with `{path}` and `{line}`. */
+  readonly editor?: string
   /** Widths in pixels of the panels that the person has resized. */
   readonly panelWidths: { readonly [panel: string]: number | undefined }
 }
@@ -48,6 +52,7 @@ export const preferences = createPersistedStore<Preferences>('preferences', {
   openChanges: true,
   sidebarCollapsed: false,
   foldedGroups: {},
+  wrapLines: false,
   panelWidths: {},
 })
 

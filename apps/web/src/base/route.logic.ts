@@ -10,12 +10,16 @@ export type Route =
   | { readonly name: 'nowhere' }
   | SessionRoute
 
-/** `seq`: the event that the link points to. `file`: a path in the session's folder, to be shown beside the conversation. */
+/**
+ * `seq`: the event that the link points to. `file`: a path in the session's folder, to be shown beside the conversation,
+ * as it is now or as it was in the version `rev`.
+ */
 export type SessionRoute = {
   readonly name: 'session'
   readonly id: string
   readonly seq?: number
   readonly file?: string
+  readonly rev?: string
   readonly line?: number
 }
 
@@ -52,13 +56,16 @@ export function routeOf({ pathname, hash, search = '' }: Address): Route {
   return { name: first === undefined ? 'home' : 'nowhere' }
 }
 
-function placeIn(search: string, hash: string): Pick<SessionRoute, 'seq' | 'file' | 'line'> {
-  const file = new URLSearchParams(search).get('file') ?? ''
+function placeIn(search: string, hash: string): Pick<SessionRoute, 'seq' | 'file' | 'rev' | 'line'> {
+  const query = new URLSearchParams(search)
+  const file = query.get('file') ?? ''
+  const rev = query.get('rev') ?? ''
   const number = Number(/^#[eL](\d{1,15})$/.exec(hash)?.[1])
   const isEvent = hash.startsWith('#e')
   return {
     ...(number >= 0 && isEvent && { seq: number }),
     ...(file !== '' && { file }),
+    ...(file !== '' && rev !== '' && { rev }),
     ...(number > 0 && !isEvent && file !== '' && { line: number }),
   }
 }
@@ -77,8 +84,9 @@ export function addressOf(route: Route): string {
   }
 }
 
-function placeAddress({ seq, file, line }: SessionRoute): string {
-  const query = file === undefined ? '' : `?${new URLSearchParams({ file })}`
+function placeAddress({ seq, file, rev, line }: SessionRoute): string {
+  const query =
+    file === undefined ? '' : `?${new URLSearchParams({ file, ...(rev !== undefined && { rev }) })}`
   if (seq !== undefined) return `${query}#e${seq}`
   return line === undefined ? query : `${query}#L${line}`
 }

@@ -29,9 +29,25 @@ export function hrefOf(to: Route): string {
 
 export function navigate(to: Route): void {
   const address = hrefOf(to)
-  if (address !== location.href) history.pushState(null, '', address)
+  if (address !== location.href)
+    history.pushState(isBesideHere(to) ? inPanel(panelDepth() + 1) : null, '', address)
   route.set(to)
 }
+
+/** True for a file of the open session: it is shown in a panel beside the conversation. */
+function isBesideHere(to: Route): boolean {
+  const here = route.get()
+  return to.name === 'session' && to.file !== undefined && here.name === 'session' && here.id === to.id
+}
+
+/** How many entries of the browser's history were added since a panel was opened. */
+export function panelDepth(): number {
+  const depth: unknown = history.state?.panel
+  return typeof depth === 'number' ? depth : 0
+}
+
+/** The state of an entry of the browser's history that was added for a panel. */
+export const inPanel = (depth: number) => ({ panel: depth })
 
 /** Changes the address without an entry in the browser's history. */
 export function replaceRoute(to: Route): void {

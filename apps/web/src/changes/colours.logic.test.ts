@@ -1,14 +1,6 @@
 import { expect, it } from 'vitest'
 import { diffLines } from '../parts/diff/lines.logic.ts'
-import { coloursOf, languageOf, sidesOf } from './colours.logic.ts'
-
-it('finds the language of a file by its name', () => {
-  expect(languageOf('src/app.ts')).toBe('typescript')
-  expect(languageOf('src/app.mts')).toBe('typescript')
-  expect(languageOf('deploy/Dockerfile')).toBe('dockerfile')
-  expect(languageOf('a.b/notes')).toBeUndefined()
-  expect(languageOf('constructor')).toBeUndefined()
-})
+import { coloursOf, sidesOf } from './colours.logic.ts'
 
 it('splits a diff into the old and the new text', () => {
   const patch = '@@ -1,3 +1,3 @@\n first\n-old\n+new\n last\n'

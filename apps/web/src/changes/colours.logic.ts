@@ -1,23 +1,5 @@
 import type { TokenLines } from '../parts/code/highlight.worker.ts'
-import { type Language, languageNamed } from '../parts/code/languages.ts'
 import { type DiffLine, type Hunk, lineText } from '../parts/diff/lines.logic.ts'
-
-const byEnding = new Map([
-  ['cc', 'cpp'],
-  ['cjs', 'javascript'],
-  ['cts', 'typescript'],
-  ['h', 'c'],
-  ['hpp', 'cpp'],
-  ['htm', 'html'],
-  ['mts', 'typescript'],
-])
-
-/** The language of a file, by its name. */
-export function languageOf(path: string): Language | undefined {
-  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
-  const ending = name.slice(name.lastIndexOf('.') + 1)
-  return languageNamed(byEnding.get(ending) ?? ending)
-}
 
 export type Side = { readonly lines: readonly DiffLine[]; readonly code: string }
 type Sides = { readonly after: Side; readonly before: Side }

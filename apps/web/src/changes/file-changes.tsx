@@ -10,6 +10,7 @@ import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { type DiffLines, diffLines } from '../parts/diff/lines.logic.ts'
+import { FileIconLink } from '../parts/file-link.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { type Comparison, jump, queryOf } from '../session-data/shown-changes.ts'
 import { statusLetters } from './file-list.tsx'
@@ -63,7 +64,7 @@ export const FileChanges = memo(function FileChanges({ file, viewed, comparison,
       // height.
       style={{ containIntrinsicBlockSize: `auto ${headHeight + (open ? estimatedHeight(file) : 0)}px` }}
     >
-      <h3 className="sticky top-9 z-10 flex bg-side pointer-coarse:top-12">
+      <h3 className="sticky top-9 z-10 flex items-center bg-side pointer-coarse:top-12">
         <button
           type="button"
           aria-expanded={open}
@@ -85,6 +86,7 @@ export const FileChanges = memo(function FileChanges({ file, viewed, comparison,
           {file.binary && <span className="shrink-0 text-faint">binary</span>}
           <DiffCount added={file.added ?? 0} removed={file.removed ?? 0} />
         </button>
+        {file.status !== 'deleted' && <FileIconLink to={{ path: file.path }} />}
         {open && <FileButtons file={file} />}
         <ViewedMark file={file} viewed={viewed} />
       </h3>

@@ -3,9 +3,10 @@ import { Fragment, memo, type RefObject, startTransition, useEffect, useMemo, us
 import { useFocusBack } from '../base/focus.ts'
 import { plural } from '../base/format.logic.ts'
 import { highlight } from '../parts/code/highlight.ts'
+import { languageOfFile } from '../parts/code/languages.ts'
 import { type DiffLines, firstLines, type Hunk } from '../parts/diff/lines.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
-import { type Colours, coloursOf, languageOf, type Side, sidesOf } from './colours.logic.ts'
+import { type Colours, coloursOf, type Side, sidesOf } from './colours.logic.ts'
 import { HunkBar } from './hunk-bar.tsx'
 import { SplitRows, StackedRows } from './patch-rows.tsx'
 import { RemarkForm, useRemarkEditor } from './remark-form.tsx'
@@ -99,7 +100,7 @@ const lingerMs = 150
 /** The tokens of the lines, computed by the worker once the lines are in view. They do not change the layout. */
 function useColours(path: string, hunks: readonly Hunk[], inView: boolean): Colours | undefined {
   const [colours, setColours] = useState<Colours>()
-  const language = languageOf(path)
+  const language = languageOfFile(path)
   useEffect(() => {
     if (!language || !inView) return
     let wanted = true

@@ -1,12 +1,14 @@
 import type { Changes, FileChange } from '@parley/protocol'
 import { startTransition, useCallback, useEffect, useRef, useState } from 'react'
 import { client, useConnection } from '../base/client.ts'
-import { usePageVisible, useWindowEvent } from '../base/effects.ts'
+import { useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { setChangesCount } from '../session-data/changes-count.ts'
+import { rememberChanges } from '../session-data/known-changes.ts'
 import { useLastEnded } from '../session-data/last-ended.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { type Comparison, queryOf, useComparison } from '../session-data/shown-changes.ts'
+import { useFolderWatch } from '../session-data/watch-folder.ts'
 import { type Stamps, stampsAfter } from './stamps.logic.ts'
 
 type Seen = {
@@ -16,9 +18,6 @@ type Seen = {
   readonly stamps: Stamps
   readonly error?: string
 }
-
-/** The polling interval if the folder cannot be watched. */
-const pollMs = 5000
 
 /**
  * The changes in the session's folder. They are read when the panel opens, when files change, when a step ends, when
@@ -30,7 +29,6 @@ export function useChanges() {
   const [seen, setSeen] = useState<Seen>(() => ({ comparison: { scope }, stamps: new Map() }))
   const refresh = useRef<(paths?: readonly string[]) => void>(() => {})
   const online = useConnection().state === 'open'
-  const visible = usePageVisible()
   useEffect(() => {
     const controller = new AbortController()
     const comparison: Comparison = { scope, ...(turnId !== undefined && { turnId }) }
@@ -43,10 +41,7 @@ export function useChanges() {
       refresh.current = () => {}
     }
   }, [id, scope, turnId])
-  useEffect(() => {
-    if (online && visible) return watch(id, (paths) => refresh.current(paths))
-    return undefined
-  }, [id, online, visible])
+  useFolderWatch(id, (paths) => refresh.current(paths))
   const ended = useLastEnded()
   const first = useRef(true)
   // biome-ignore lint/correctness/useExhaustiveDependencies: each step that ended may have changed something
@@ -77,6 +72,7 @@ async function fetchChanges(
   try {
     const changes = await client.call('listChanges', { params: { id }, query: queryOf(comparison), signal })
     setChangesCount({ sessionId: id, count: changes.files.length, cut: changes.cut })
+    rememberChanges(id, changes.files)
     // There may be hundreds of files: render them when there is time.
     startTransition(() =>
       set(({ changes: before, comparison: last, stamps }) => {
@@ -126,24 +122,5 @@ function oneAtATime(work: (paths?: readonly string[]) => Promise<void>): (paths?
     if (!busy) return void run(paths)
     const before = next ? next.paths : []
     next = { paths: before && paths && [...before, ...paths] }
-  }
-}
-
-function watch(id: string, refresh: (paths?: readonly string[]) => void): () => void {
-  let timer: ReturnType<typeof setInterval> | undefined
-  const stop = client.watchChanges(id, {
-    onChanged: refresh,
-    onState(state) {
-      if (state === 'watching') {
-        clearInterval(timer)
-        timer = undefined
-      } else timer ??= setInterval(refresh, pollMs)
-      // Changes made before the watch started were not reported.
-      if (state === 'watching' || state === 'partial') refresh()
-    },
-  })
-  return () => {
-    clearInterval(timer)
-    stop()
   }
 }

@@ -1,5 +1,14 @@
 import type { SessionSummary } from '@parley/protocol'
-import { ArrowRightLeft, FileDiff, ListChecks, Pencil, ScanText, Search, SquareTerminal } from 'lucide-react'
+import {
+  ArrowRightLeft,
+  FileDiff,
+  FolderOpen,
+  ListChecks,
+  Pencil,
+  ScanText,
+  Search,
+  SquareTerminal,
+} from 'lucide-react'
 import { type Preferences, setPreferences } from '../base/preferences.ts'
 import { may } from '../base/self.ts'
 import type { Action } from '../base/shortcuts.logic.ts'
@@ -16,6 +25,7 @@ export function sessionCommands(session: SessionSummary): readonly PaletteComman
   const { icon, entries } = exportEntry(session.id)
   return [
     { label: 'Changes', icon: FileDiff, onSelect: show('changes') },
+    { label: 'Files', icon: FolderOpen, onSelect: show('files') },
     ...(may('terminal') ? [{ label: 'Terminals', icon: SquareTerminal, onSelect: show('terminal') }] : []),
     // Deferred until the palette has returned the focus.
     {

@@ -1,4 +1,6 @@
+import { FileText } from 'lucide-react'
 import { createContext, type ReactNode, useContext } from 'react'
+import { visible } from '../base/format.logic.ts'
 import type { Route } from '../base/route.logic.ts'
 import { Link } from './link.tsx'
 import type { NamedPath } from './path-text.logic.ts'
@@ -7,7 +9,7 @@ import { pathPieces } from './path-text.logic.ts'
 /** The folder that paths belong to, and the address at which one of its files is shown. */
 export type FilePlaces = {
   readonly folder: string
-  /** Undefined for a path outside the folder. */
+  /** Undefined for a path that cannot be a file of the session. */
   routeOf(to: NamedPath): Route | undefined
 }
 
@@ -33,8 +35,24 @@ export function FileLink({ to, className = '', children }: Props) {
   )
 }
 
+/** An icon that leads to a file; nothing if the file cannot be shown. */
+export function FileIconLink({ to, className = '' }: Omit<Props, 'children'>) {
+  const route = useFilePlaces()?.routeOf(to)
+  if (!route) return null
+  return (
+    <Link
+      to={route}
+      aria-label={titleOf(to)}
+      title={titleOf(to)}
+      className={`inline-flex size-7 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink pointer-coarse:size-11 ${className}`}
+    >
+      <FileText size={14} />
+    </Link>
+  )
+}
+
 function titleOf({ path, line }: NamedPath): string {
-  return line === undefined ? `Show ${path}` : `Show ${path}, line ${line}`
+  return line === undefined ? `Show ${visible(path)}` : `Show ${visible(path)}, line ${line}`
 }
 
 /** A text in which paths lead to their files. */

@@ -1,5 +1,6 @@
 import type { OpenRequest } from '@parley/protocol'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
+import { SessionFiles } from '../session-data/session-files.tsx'
 import { useAnswerTo } from './answers.ts'
 import type { RequestSession } from './choices.logic.ts'
 
@@ -22,10 +23,14 @@ export function RequestCard({ session, request, takesFocus = false, awaited }: P
       {({ PermissionCard, QuestionCard, UnsentAnswer }) => {
         if (given?.waited) return <UnsentAnswer answer={given} />
         const card = { session, takesFocus, awaited }
-        return request.type === 'permission' ? (
-          <PermissionCard {...card} request={request} />
-        ) : (
-          <QuestionCard {...card} request={request} />
+        return (
+          <SessionFiles session={session}>
+            {request.type === 'permission' ? (
+              <PermissionCard {...card} request={request} />
+            ) : (
+              <QuestionCard {...card} request={request} />
+            )}
+          </SessionFiles>
         )
       }}
     </Lazy>

@@ -3,6 +3,7 @@ import { relativePath, visible } from '../base/format.logic.ts'
 import { CommandText } from '../call/call-detail.tsx'
 import { asJson, isEmpty, planOf } from '../call/call-text.logic.ts'
 import { DiffList } from '../parts/diff/diff-view.tsx'
+import { TextWithPaths } from '../parts/file-link.tsx'
 import { LongText } from '../parts/long-text.tsx'
 import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
@@ -32,7 +33,7 @@ export function RequestedAction({ request, folder }: { request: OpenPermission; 
   return (
     <div>
       <p className="text-sm font-medium [overflow-wrap:anywhere]">
-        {visible(relativePath(request.title, folder))}
+        <TextWithPaths text={visible(relativePath(request.title, folder))} />
       </p>
       <PlainInput input={request.input} title={request.title} />
     </div>

@@ -1,5 +1,6 @@
 import { preferences, setPreferences, type Theme } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
+import { EditorField } from './editor-field.tsx'
 import { Switch } from './form-parts.tsx'
 import { Section } from './section.tsx'
 
@@ -34,6 +35,7 @@ export function AppearanceSection() {
             ))}
           </div>
         </fieldset>
+        <EditorField />
         <Switch
           name="expandAll"
           state={state}

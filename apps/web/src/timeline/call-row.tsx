@@ -15,6 +15,7 @@ import { KindIcon } from '../call/kind-icon.tsx'
 import { LazyCallDetail } from '../call/lazy-call-detail.tsx'
 import { RequestOutcome } from '../call/request-outcome.tsx'
 import { DiffsCount } from '../parts/diff/diff-view.tsx'
+import { FileIconLink } from '../parts/file-link.tsx'
 import { useAwaited } from '../session-data/awaited.ts'
 import type { CallNode } from './nodes.logic.ts'
 import { useOpenCall } from './open-blocks.ts'
@@ -34,25 +35,28 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
   const { verb, about } = labelOf(node, folder)
   return (
     <div>
-      <RowButton
-        open={open}
-        className={call.status === 'failed' ? 'text-bad' : 'text-soft'}
-        onClick={() => onToggle(node.key, !open)}
-      >
-        <KindIcon kind={call.kind} />
-        <span className="shrink-0 font-medium">{visible(verb)}</span>
-        <span
-          className={`min-w-0 truncate text-ink ${call.kind === 'execute' || call.kind === 'search' ? 'font-mono text-code' : ''} ${call.status === 'denied' || call.status === 'cancelled' ? 'opacity-75' : ''}`}
+      <div className="group/call flex items-center [&>button]:min-w-0">
+        <RowButton
+          open={open}
+          className={call.status === 'failed' ? 'text-bad' : 'text-soft'}
+          onClick={() => onToggle(node.key, !open)}
         >
-          {visible(about)}
-        </span>
-        <CallMeta
-          call={call}
-          steps={node.children.length}
-          asked={request !== undefined && !request.resolution}
-          waited={node.waited}
-        />
-      </RowButton>
+          <KindIcon kind={call.kind} />
+          <span className="shrink-0 font-medium">{visible(verb)}</span>
+          <span
+            className={`min-w-0 truncate text-ink ${call.kind === 'execute' || call.kind === 'search' ? 'font-mono text-code' : ''} ${call.status === 'denied' || call.status === 'cancelled' ? 'opacity-75' : ''}`}
+          >
+            {visible(about)}
+          </span>
+          <CallMeta
+            call={call}
+            steps={node.children.length}
+            asked={request !== undefined && !request.resolution}
+            waited={node.waited}
+          />
+        </RowButton>
+        <FileOfCall call={call} />
+      </div>
       {request?.type === 'permission' && <RequestOutcome block={request} />}
       {open && (
         <div className="ml-3 border-l border-line pl-3.5">
@@ -69,6 +73,18 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
     </div>
   )
 })
+
+/** Leads to the file that a call names. The line of the call is a button, which can contain no link. */
+function FileOfCall({ call: { locations } }: { call: Call }) {
+  const [location, ...others] = locations ?? []
+  if (!location || others.some(({ path }) => path !== location.path)) return null
+  return (
+    <FileIconLink
+      to={location}
+      className="pointer-fine:opacity-0 focus-visible:opacity-100 group-hover/call:opacity-100"
+    />
+  )
+}
 
 function LiveDetail({ call, diffs, folder }: { call: Call; diffs: readonly Diff[]; folder: string }) {
   return <LazyCallDetail call={call} diffs={diffs} live={useOpenCall(call.id)} folder={folder} />

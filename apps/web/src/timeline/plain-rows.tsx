@@ -17,9 +17,10 @@ type TextRowProps = { text: string; done: boolean; cut: boolean; seq?: number }
 export const TextRow = memo(function TextRow({ text, done, cut, seq }: TextRowProps) {
   return (
     <div className="group/row relative px-1.5">
-      {seq !== undefined && <RowActions seq={seq} text={text} className="-top-1 right-0" />}
       <LazyMarkdown text={text} done={done} />
       {cut && <p className="pt-1 text-xs text-faint">Interrupted</p>}
+      {/* On a touch device, the actions appear with the first tap: below the text, so that a tapped link does not move. */}
+      {seq !== undefined && <RowActions seq={seq} text={text} className="-top-1 right-0" />}
     </div>
   )
 })

@@ -21,19 +21,52 @@ export async function highlight(code: string, language: Language): Promise<Token
   const key = `${language}\n${code}`
   const known = cache.get(key)
   if (known) return known
-  const lines = await ask(code, language)
+  const lines = await ask({ code, language })
   if (!lines) return undefined
   cache.set(key, lines)
   if (cache.size > maxCached) cache.delete(cache.keys().next().value ?? '')
   return lines
 }
 
-function ask(code: string, language: Language): Promise<TokenLines | undefined> {
+const pieceLength = 10_000
+/** What the worker highlights in a few seconds. The rest of a longer text stays plain. */
+const maxTextLength = 500_000
+
+/**
+ * Highlights a long text piece by piece from the top, so that other code does not wait for all of it. `onLines` gets all
+ * lines that are highlighted so far.
+ */
+export async function highlightLines(
+  lines: readonly string[],
+  language: Language,
+  { signal, onLines }: { signal: AbortSignal; onLines: (all: TokenLines) => void },
+): Promise<void> {
+  const text = nextId++
+  let all: TokenLines = []
+  for (let sent = 0; all.length < lines.length && sent < maxTextLength; ) {
+    const piece = pieceFrom(lines, all.length)
+    const code = piece.join('\n')
+    const tokens = await ask({ code, language, piece: { of: text, isFirst: all.length === 0 } })
+    if (!tokens || signal.aborted) return
+    sent += code.length
+    all = [...all, ...tokens]
+    onLines(all)
+  }
+}
+
+function pieceFrom(lines: readonly string[], from: number): readonly string[] {
+  let length = 0
+  let to = from
+  while (to < lines.length && (to === from || length < pieceLength)) length += lines[to++]?.length ?? 0
+  return lines.slice(from, to)
+}
+
+function ask(request: Omit<HighlightRequest, 'id'>): Promise<TokenLines | undefined> {
   worker ??= start()
   const id = nextId++
   return new Promise((resolve) => {
     waiting.set(id, resolve)
-    worker?.postMessage({ id, code, language } satisfies HighlightRequest)
+    worker?.postMessage({ ...request, id } satisfies HighlightRequest)
   })
 }
 

@@ -1,11 +1,17 @@
-import { createCssVariablesTheme, createHighlighterCore } from 'shiki/core'
+import { createCssVariablesTheme, createHighlighterCore, type GrammarState } from 'shiki/core'
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript'
 import { cached } from '../../base/cached.ts'
 import { type Language, loadLanguage } from './languages.ts'
 
 /** Each token is its text and the name of its kind. */
 export type TokenLines = (readonly [content: string, kind: string])[][]
-export type HighlightRequest = { readonly id: number; readonly code: string; readonly language: Language }
+export type HighlightRequest = {
+  readonly id: number
+  readonly code: string
+  readonly language: Language
+  /** The text that the code is a piece of. The pieces of a text arrive in order, the first one with `isFirst`. */
+  readonly piece?: { readonly of: number; readonly isFirst: boolean }
+}
 
 const theme = createCssVariablesTheme({ name: 'parley', variablePrefix: '--tok-', variableDefaults: {} })
 const highlighter = createHighlighterCore({
@@ -23,10 +29,29 @@ addEventListener('message', async ({ data }: MessageEvent<HighlightRequest>) => 
   postMessage({ id: data.id, lines })
 })
 
-async function tokens({ code, language }: HighlightRequest): Promise<TokenLines> {
+/** Where the grammar was at the end of the last piece of a text. */
+const ends = new Map<number, GrammarState>()
+const maxEnds = 8
+/** Longer lines are data, and would take too long. */
+const maxLineLength = 2_000
+
+async function tokens({ code, language, piece }: HighlightRequest): Promise<TokenLines> {
   await load(language)
-  const { tokens } = (await highlighter).codeToTokens(code, { lang: language, theme: 'parley' })
+  const end = piece && !piece.isFirst ? ends.get(piece.of) : undefined
+  const { tokens, grammarState } = (await highlighter).codeToTokens(code, {
+    lang: language,
+    theme: 'parley',
+    ...(piece && { tokenizeMaxLineLength: maxLineLength }),
+    ...(end && { grammarState: end }),
+  })
+  if (piece && grammarState) rememberEnd(piece.of, grammarState)
   return tokens.map((line) => line.map(({ content, color }) => [content, kindOf(color)]))
+}
+
+function rememberEnd(text: number, state: GrammarState): void {
+  ends.delete(text)
+  ends.set(text, state)
+  if (ends.size > maxEnds) ends.delete(ends.keys().next().value ?? 0)
 }
 
 /**

@@ -53,3 +53,20 @@ export function languageNamed(name: string): Language | undefined {
 }
 
 export const loadLanguage = (language: Language) => languages[language]()
+
+const byEnding = new Map([
+  ['cc', 'cpp'],
+  ['cjs', 'javascript'],
+  ['cts', 'typescript'],
+  ['h', 'c'],
+  ['hpp', 'cpp'],
+  ['htm', 'html'],
+  ['mts', 'typescript'],
+])
+
+/** The language of a file, by its name. */
+export function languageOfFile(path: string): Language | undefined {
+  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
+  const ending = name.slice(name.lastIndexOf('.') + 1)
+  return languageNamed(byEnding.get(ending) ?? ending)
+}

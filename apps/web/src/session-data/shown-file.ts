@@ -1,0 +1,24 @@
+import { claimFocus } from '../base/focus.ts'
+import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
+import { replaceRoute } from '../base/route.ts'
+
+/** The panel that the file of the address replaced. */
+let before: Preferences['sidePanel'] = 'none'
+
+/** Opens the panel in which the file of the address is shown. Only a file that the person opened here takes the focus. */
+export function openFilePanel({ takesFocus }: { readonly takesFocus: boolean }): void {
+  before = preferences.get().sidePanel
+  if (takesFocus) claimFocus('files')
+  preferences.set((chosen) => ({ ...chosen, sidePanel: 'files' }))
+}
+
+/** The address names no file any more: shows the panel that was there before. */
+export function leaveFile(): void {
+  if (preferences.get().sidePanel === 'files' && before !== 'files') setPreferences({ sidePanel: before })
+}
+
+/** Closes the shown file and keeps the panel, which then shows all files. */
+export function showAllFiles(sessionId: string): void {
+  before = 'files'
+  replaceRoute({ name: 'session', id: sessionId })
+}

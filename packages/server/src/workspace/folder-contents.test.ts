@@ -287,15 +287,6 @@ describe('what is not a file inside the folder', () => {
   })
 })
 
-it('a folder that is gone is not found, nor is anything in it', async () => {
-  const { folder } = repository({})
-  rmSync(folder, { recursive: true })
-  const gone = expect.objectContaining({ code: 'not_found', details: { gone: folder } })
-  await expect(tree(folder)).rejects.toEqual(gone)
-  await expect(file(folder, 'src/a.txt')).rejects.toEqual(gone)
-  await expect(file(folder, '../a.txt')).rejects.toMatchObject({ code: 'forbidden' })
-})
-
 describe('without all files, a caller reads what git lists', () => {
   const read = (folder: string, path: string) => file(folder, path, { all: false })
   const unlisted = expect.objectContaining({

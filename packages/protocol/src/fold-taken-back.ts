@@ -9,7 +9,7 @@ export function takeBack(blocks: Block[], { seq, from, talk }: EventOf<'session.
   )
   for (const [index, block] of blocks.entries()) {
     const isOfTurn = block.turnId !== undefined && turns.has(block.turnId)
-    const isSince = isOfTurn || (block.seq >= from && block.turnId === undefined && !isWaiting(block))
+    const isSince = isOfTurn || (block.seq >= from && !isWaiting(block))
     if (isSince && block.takenBack === undefined) blocks[index] = { ...block, takenBack: seq }
   }
 }
@@ -26,5 +26,5 @@ export function giveBack(blocks: Block[], { rewound }: EventOf<'session.unrewoun
 }
 
 function isWaiting(block: Block): boolean {
-  return block.type === 'prompt' && block.status !== 'withdrawn'
+  return block.type === 'prompt' && block.turnId === undefined && block.status !== 'withdrawn'
 }

@@ -21,7 +21,8 @@ const exceptions: Readonly<Record<string, string>> = {
 const elsewhere = [
   ...['serve', 'migrate', 'restore', 'retention', 'import', 'notify add', 'notify test', 'notify remove'],
   ...['agents install', 'agents update', 'agents remove', 'agents key', 'service status'],
-  ...['people role', 'people disable', 'people enable', 'devices revoke'],
+  ...['people role', 'people disable', 'people enable', 'devices revoke', 'worktrees remove'],
+  'worktrees restore',
   // They need a repository.
   ...['changes', 'discard', 'commit', 'push', 'pr'],
 ]
@@ -78,7 +79,7 @@ it('with --json, every command prints JSON and nothing else to stdout', async ()
   }
   await print('run', ['demo', 'help'])
   for (const path of ['sessions', 'nodes', 'whoami', 'agents', 'token', 'projects']) await print(path)
-  for (const path of ['devices', 'notify', 'notify list']) await printNothing(path)
+  for (const path of ['devices', 'notify', 'notify list', 'worktrees']) await printNothing(path)
   await client.prompt(id, 'show a permission')
   const isAsking = async () =>
     (await client.call('getSession', { params: { id }, query: {} })).requests.length > 0

@@ -1,7 +1,6 @@
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
 import { peopleIn, person, repository } from './folder-changes-under-test.ts'
 import { git, write } from './hostile-repository-under-test.ts'
@@ -122,6 +121,8 @@ describe('the hooks of a commit', () => {
   })
 
   it('may change the files, which are then staged as they were committed, or refuse the commit', async () => {
+    const temporary = folderForTest()
+    vi.stubEnv('TMPDIR', temporary)
     const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
     const { see, commit } = peopleIn(folder, { env: person(), trusted: true })
     hook(folder, 'pre-commit', 'echo formatted > a.txt; git add a.txt')
@@ -137,7 +138,7 @@ describe('the hooks of a commit', () => {
       details: { exitCode: 1, output: 'no tests' },
     })
     expect(status(folder)).toBe(' M a.txt\nM  b.txt\n')
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('parley-index-'))).toEqual([])
+    expect(readdirSync(temporary)).toEqual([])
   })
 
   it('that make another commit at the same time do not lose it', async () => {

@@ -77,20 +77,19 @@ export async function removeWorktree(
     if (options.ifNothingLost && lossText(orphan.loss) !== 'nothing')
       throw new ParleyError('conflict', `It would lose ${lossText(orphan.loss)}.`)
     await client.call('removeOrphan', { params: { name: orphan.name }, query: { branch } })
-    context.output.err(`Removed ${orphan.path}.\n`)
-    return 0
+    return report(context, options, { name: orphan.name, path: orphan.path }, `Removed ${orphan.path}.`)
   }
   const id = worktrees.find(({ name }) => name === reference)?.session?.id
   const sessionId = id ?? (await findSession(client, reference, context))
   const ifNothingLost = options.ifNothingLost ? (true as const) : undefined
-  const { path } = await performed(server, sessionId, {
+  const worktree = await performed(server, sessionId, {
     type: 'worktree.remove',
     branch,
     ...(ifNothingLost && { ifNothingLost }),
   })
   const back = context.commandLine(`worktrees restore ${sessionId}`)
-  context.output.err(`Removed ${visible(path)}. To restore it: ${back}\n`)
-  return 0
+  const text = `Removed ${visible(worktree.path)}. To restore it: ${back}`
+  return report(context, options, { sessionId, worktree }, text)
 }
 
 export async function restoreWorktree(
@@ -99,9 +98,14 @@ export async function restoreWorktree(
   context: Context,
 ): Promise<number> {
   await using server = await connect(existingConfigurationOf(context, options), context)
-  const id = await findSession(server.client, reference, context)
-  const { path } = await performed(server, id, { type: 'worktree.restore' })
-  context.output.err(`Restored ${visible(path)}.\n`)
+  const sessionId = await findSession(server.client, reference, context)
+  const worktree = await performed(server, sessionId, { type: 'worktree.restore' })
+  return report(context, options, { sessionId, worktree }, `Restored ${visible(worktree.path)}.`)
+}
+
+function report({ output }: Context, { json }: WorktreesOptions, value: object, text: string): number {
+  if (json) output.out(`${JSON.stringify(value)}\n`)
+  else output.err(`${text}\n`)
   return 0
 }
 

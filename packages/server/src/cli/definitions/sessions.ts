@@ -87,9 +87,11 @@ function addWorktrees({ add, under, run }: Registry): void {
     .argument('<worktree>', 'the session, or the name of the folder of an orphan')
     .option('--delete-branch', 'delete the branch too')
     .option('--if-nothing-lost', 'only if everything that would be deleted is also elsewhere')
+    .option('--json', 'print the removed worktree as JSON')
     .action(run(async () => (await load()).removeWorktree))
   under(worktrees)('restore', 'make a removed worktree again', 'parley worktrees restore last')
     .argument(...sessionArgument)
+    .option('--json', 'print the worktree as JSON')
     .action(run(async () => (await load()).restoreWorktree))
 }
 

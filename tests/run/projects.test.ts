@@ -11,7 +11,7 @@ it('the files of the main paths exist', () => {
 })
 
 it('the files that start first exist', () => {
-  const files = globSync('{tests,packages/server/src/adapters}/**/*.test.ts', { cwd: root })
+  const files = globSync('{tests,packages/server/src/{adapters,workspace}}/**/*.test.ts', { cwd: root })
   expect(longFiles.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([])
 })
 

@@ -103,6 +103,23 @@ const environments: readonly HostileCase[] = [
   ),
 ]
 
+/** All cases of variables in one, except those that hide the repository of the folder from git. */
+export const variablesTogether: HostileCase = {
+  name: 'all variables',
+  setUp: (place) => {
+    for (const { name, setUp } of environments) if (name.includes('"bin" in PATH')) setUp(place)
+  },
+  env: (place) => {
+    const entries = ['.', '', 'bin', `${place.folder}/bin`, place.folder]
+    const all = environments.filter(({ name }) => !name.includes('GIT_DIR'))
+    return {
+      ...Object.assign({}, ...all.map(({ env }) => env?.(place))),
+      PATH: [...entries, process.env.PATH].join(':'),
+    }
+  },
+  never: 'its variables are also tried one by one',
+}
+
 const keyCases = hostileKeys.map((one): HostileCase => {
   const shown = 'proof' in one ? { proof: one.proof } : { never: one.never }
   return { name: `the setting ${one.key}`, setUp: setUpKey(one), ...shown }

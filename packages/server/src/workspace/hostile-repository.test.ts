@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { projectOf } from './folder.ts'
 import { peopleIn } from './folder-changes-under-test.ts'
 import { createGitIn } from './git.ts'
-import { hookCases, hostileCases, setUpEverything } from './hostile-cases-under-test.ts'
+import { hookCases, hostileCases, setUpEverything, variablesTogether } from './hostile-cases-under-test.ts'
 import { layouts } from './hostile-layouts-under-test.ts'
 import {
   createHostileFolder,
@@ -99,11 +99,16 @@ const by = {
 }
 
 const everything = hostileCases.map((one) => [one.name, one] as const)
-/** The settings and the filters are tried together. */
-const others = everything.filter(([name]) => !/^(the setting|a filter named) /.test(name))
-
-/** The variables and the PATH reach git in the same way for every command. */
-const inFolder = others.filter(([name]) => !/^(the variable|a program named|settings in) /.test(name))
+/**
+ * The cases for commands that change something. The settings and the filters are tried together. So are the variables and
+ * the PATH, which reach git in the same way for every command.
+ */
+const others = [
+  ...everything.filter(
+    ([name]) => !/^(the setting|a filter named|the variable|a program named|settings in) /.test(name),
+  ),
+  ['all variables, and a program named git in PATH', variablesTogether] as const,
+]
 
 /** Takes snapshots of the folder, compares them and restores a path. Returns the paths that have changed. */
 async function snapshotThings(path: string, root: string, env: Record<string, string | undefined>) {
@@ -113,7 +118,7 @@ async function snapshotThings(path: string, root: string, env: Record<string, st
   const { tree } = await folders.snapshot(path, { sessionId: 'ses_1' })
   write(path, { 'a.txt': 'since\n', 'since.txt': 'since\n' })
   const { files } = await changes(folder, { with: 'snapshot', from: tree })
-  await patch(folder, 'a.txt', { with: 'snapshot', from: tree })
+  await patch(folder, 'a.txt', { with: 'snapshot', from: tree, all: true })
   await patch(folder, 'a.txt', 'HEAD').catch(() => undefined)
   await changes(folder, { with: 'base' }).catch(() => undefined)
   await restoreTo(folders, path, { tree, paths: ['a.txt', 'since.txt'] })
@@ -226,7 +231,7 @@ describe('changing an untrusted folder runs nothing from it', () => {
     expect(ran(place)).toBe(false)
   })
 
-  it.each(inFolder)('and making a worktree of it, with %s', async (_, { setUp, env }: HostileCase) => {
+  it.each(others)('and making a worktree of it, with %s', async (_, { setUp, env }: HostileCase) => {
     using place = createHostileFolder(setUp)
     const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
     await useWorktree(place.folder, place.root, given)

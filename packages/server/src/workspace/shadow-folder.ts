@@ -11,6 +11,8 @@ export type ShadowFolder = {
   readonly folder: string
   readonly shadow: Shadow
   readonly signal: AbortSignal | undefined
+  /** Makes the shadow again if it was removed since, with the last other session of the project. */
+  ensure(): Promise<void>
   /** The repository itself, as one that is not trusted. */
   readonly repository: Pick<GitFolder, 'look'>
   /** Runs git in the shadow. Rejects if git fails. */
@@ -47,7 +49,8 @@ export async function openShadow(
   folder: string,
   signal?: AbortSignal,
 ): Promise<ShadowFolder> {
-  const shadow = await shadowOf(root, folder, async (found) => (await settingsOf(found)).format)
+  const make = () => shadowOf(root, folder, async (found) => (await settingsOf(found)).format)
+  const shadow = await make()
   const tryGit: ShadowFolder['tryGit'] = (args, { index, inFolder, ...options } = {}) =>
     shadowGit({ ...shadow, cwd: inFolder ? folder : shadow.workTree }, args, {
       ...options,
@@ -57,6 +60,10 @@ export async function openShadow(
     })
   return {
     ...{ folder, shadow, signal, tryGit },
+    async ensure() {
+      const found = await stat(shadow.place).catch(() => undefined)
+      if (!found) await make()
+    },
     repository: gitIn({ path: shadow.workTree, trusted: false }),
     async git(args, options) {
       const result = await tryGit(args, options)

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defined, ParleyError } from '@parley/protocol'
+import { defined, hasCode, ParleyError } from '@parley/protocol'
 import type { SessionFolder, SnapshotOptions } from '../core/session-folder.ts'
 import { createGitIn, createShadowGit } from './git.ts'
 import { headOf } from './head.ts'
@@ -84,7 +84,11 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
       await inTurn(shadow.gitDir, () => shareTrees(shadow, sessionId, fork))
     },
     async forget(folder, sessionId) {
-      const at = await open(folder)
+      // A folder of which no snapshots are taken has none to forget.
+      const at = await open(folder).catch((error: unknown) => {
+        if (!hasCode(error, 'not_supported')) throw error
+      })
+      if (!at) return
       const prune = () => at.git(['prune', '--expire=1.hour.ago'])
       await inTurn(at.shadow.gitDir, () => forgetTrees(at.shadow, sessionId, prune))
     },

@@ -33,6 +33,7 @@ type Beginning = (typeof beginnings)[number]
 
 export async function takeTree(at: ShadowFolder): Promise<TakenTree> {
   const { place } = at.shadow
+  await at.ensure()
   await removeLeftovers(place)
   for (const beginning of beginnings) {
     const index = join(place, `${workPrefix}${randomBytes(6).toString('hex')}`)

@@ -70,7 +70,7 @@ it(`sends every alert although the server is killed ${kills} times (seed ${seed}
     const create = async () => (await client.createSession({ agent: 'scripted', cwd })).id
     const sessions: string[] = []
     for (let killed = 0; killed < kills; killed++) {
-      // A request stays open, so its session is used once.
+      // A request stays open after the kill, so a session with a request is used only once.
       const asks = killed % 3 === 2
       if (killed % 3 !== 1) sessions.push(await create())
       if (random() < 0.2) hook.replies = [{ status: 500 }]

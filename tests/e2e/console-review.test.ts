@@ -223,7 +223,7 @@ describe('a review', () => {
     const { changes } = await review(page, folder)
     await page.getByRole('button', { name: /^Changes/ }).click()
     await changes.getByRole('radio', { name: 'Branch' }).check()
-    await changes.getByText('fix is not at origin yet.').waitFor()
+    await changes.getByText('fix is not pushed to origin yet.').waitFor()
     await changes.getByRole('button', { name: 'Push' }).click()
     await changes.getByText('fix is pushed to origin.').waitFor()
     await shows(page, /^Pushed fix \([0-9a-f]{8}\) to origin/)

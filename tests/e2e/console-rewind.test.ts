@@ -115,7 +115,7 @@ it('files that a command wrote and the conversation go back together, and Undo b
   const ticks = files(page).getByRole('checkbox')
   await eventually(() => ticks.count()).toBe(2)
   expect(await Promise.all([0, 1].map((index) => ticks.nth(index).isChecked()))).toEqual([true, false])
-  await files(page).getByText('changed since').waitFor()
+  await files(page).getByText('changed by somebody else').waitFor()
   expect(await seriousFindings(page)).toEqual([])
   await dialog.getByText('forgets this prompt and everything after it: 1 turn.').waitFor()
   await dialog.getByRole('button', { name: 'Go back' }).click()

@@ -42,7 +42,7 @@ it('a worktree is chosen beside the folder, with its base and the ignored files,
   await eventually(() => choice(page).count()).toBe(0)
   await page.getByRole('combobox', { name: 'Folder' }).fill(folder)
   await choice(page).press('Space')
-  const base = page.getByRole('combobox', { name: 'Begin at' })
+  const base = page.getByRole('combobox', { name: 'Start from' })
   await eventually(() => base.locator('option').allTextContents()).toEqual(['trunk (now)', 'other'])
   await base.selectOption('other')
   const env = page.getByRole('checkbox', { name: /\.env/ })

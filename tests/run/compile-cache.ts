@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** About 150 MB, some twenty test runs. */
+/** The number of entries that about twenty test runs add; they take about 150 MB. */
 const mostEntries = 20_000
 
 /**

@@ -71,7 +71,7 @@ function leftText({ count, paths }: LeftPaths): string {
 
 /** Why a path was left alone, in a few words. */
 export const leftReasonTexts: Readonly<Record<LeftReason, string>> = {
-  'changed-since': 'changed since',
+  'changed-since': 'changed by somebody else',
   unclear: 'perhaps not changed by the agent',
   'in-the-way': 'an ignored file is in the way',
   'not-stored': 'its content is not stored any more',

@@ -10,7 +10,9 @@ import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { useSessionState } from '../session-data/session-context.tsx'
 
-/** The state of the session's worktree above the composer, unless the agent can simply work there. */
+/**
+ * Shows the state of the session's worktree above the composer while the agent cannot work in it, or if a step failed.
+ */
 export default function WorktreeStrip() {
   const worktree = useSessionState((state) => state.worktree)
   const phase = worktree?.phase

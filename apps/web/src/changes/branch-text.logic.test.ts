@@ -13,7 +13,7 @@ const at = (ahead: number, behind: number) =>
   info({ remote: { name: 'origin', branch: { commit: 'd'.repeat(40), ahead, behind } } })
 
 it.each([
-  [info({}), true, 'topic is not at origin yet.'],
+  [info({}), true, 'topic is not pushed to origin yet.'],
   [at(2, 0), true, '2 commits of topic are not pushed to origin.'],
   [at(0, 0), false, 'topic is pushed to origin.'],
   [at(1, 3), false, 'origin has 3 commits that topic does not have: merge or rebase before you push.'],

@@ -11,7 +11,7 @@ export function branchText({ branch, commit, isBase, remote, trusted, unfinished
   if (!trusted) return `${name} cannot be pushed, because this folder is not trusted.`
   if (unfinished !== undefined) return `${name} has an unfinished ${visible(unfinished)}.`
   const at = visible(remote.name)
-  if (!remote.branch) return `${name} is not at ${at} yet.`
+  if (!remote.branch) return `${name} is not pushed to ${at} yet.`
   const { ahead, behind } = remote.branch
   if (ahead === 0 && behind === 0) return `${name} is pushed to ${at}.`
   if (behind === 0)

@@ -52,7 +52,7 @@ export function comparisonNotes(compared: Compared): string[] {
     )
   if (shared)
     notes.push(
-      'Another session worked in this folder at the same time, so some of these changes may be its own.',
+      'Another session worked in this folder at the same time, so it may have made some of these changes.',
     )
   if (leftOut && leftOut.length > 0) notes.push(`Not compared: ${leftOut.map(leftOutText).join(', ')}.`)
   return notes

@@ -45,12 +45,12 @@ export function PullRequestPart() {
   if (request) return <Request request={request} />
   return (
     <div className="flex flex-col gap-1.5">
-      {problem !== undefined && <p>{visible(message ?? 'Nothing is known about a pull request.')}</p>}
+      {problem !== undefined && <p>{visible(message ?? 'The pull request could not be read.')}</p>}
       {decides && problem === undefined && info.program !== undefined && (
         <OpenForm onOpened={() => setAsked(asked + 1)} />
       )}
       {link !== undefined && (problem !== undefined || info.program === undefined) && (
-        <Outside href={link}>Open a pull request at its host</Outside>
+        <Outside href={link}>Open a pull request on the web</Outside>
       )}
     </div>
   )

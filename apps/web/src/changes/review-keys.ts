@@ -59,7 +59,7 @@ function moveHunk(panel: Element, by: 1 | -1): void {
   const neighbour = files[files.indexOf(file) + by]
   const row = by > 0 ? hunksIn(neighbour)[0] : hunksIn(neighbour).at(-1)
   if (row) showRow(panel, row)
-  // The hunks of a collapsed file, and of one that was never near the visible part, are not there.
+  // The hunks of a collapsed file, and of a file that was never near the visible part, are not rendered.
   else showFile(panel, neighbour)
 }
 

@@ -5,7 +5,7 @@ import { useTextSearch } from '../session-data/text-search.ts'
 import { HitText } from './hit-text.tsx'
 import { searchNote } from './search-note.logic.ts'
 
-/** What was said in conversations and contains the typed words, below the sessions whose titles match. */
+/** The messages that contain the typed words, below the sessions whose titles match. */
 export default function FoundMessages({ typed }: { typed: string }) {
   const search = useTextSearch(typed)
   const now = useNow()

@@ -4,7 +4,7 @@ export type FormField = {
   readonly key: keyof ProjectSettings
   readonly label: string
   readonly note: string
-  /** The scopes that changing it needs, as docs/projects.md lists them. */
+  /** The scopes that a change of the setting needs, as docs/projects.md lists them. */
   readonly scopes: readonly Scope[]
   /** Shown in the empty field. */
   readonly example?: string
@@ -47,7 +47,7 @@ export const formFields: readonly FormField[] = [
   {
     key: 'keepDays',
     label: 'Days to keep an unused worktree',
-    note: 'Then it is removed, if nothing would be lost. Empty: never.',
+    note: 'An unused worktree is removed after this number of days, if nothing would be lost. Leave empty to keep worktrees.',
     scopes: ['prompt', 'admin'],
     example: 'never',
     kind: 'number',

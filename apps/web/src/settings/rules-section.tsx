@@ -173,7 +173,7 @@ function Reach({ form, write }: { form: RuleForm; write: (change: Partial<RuleFo
         onChange={(outside) => write({ outside })}
       />
       <Check
-        label="Also protected files: settings of git, agents, editors and shells"
+        label="Include protected files: settings of git, agents, editors and shells"
         checked={form.protected}
         onChange={(covers) => write({ protected: covers })}
       />

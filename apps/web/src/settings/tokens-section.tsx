@@ -56,7 +56,7 @@ export default function TokensSection() {
               <ConfirmedButton
                 label="Revoke"
                 what={visible(token.name)}
-                note="Its programs stop working."
+                note="Programs that use it stop working."
                 onConfirm={() => revoke(token)}
               />
             }

@@ -66,7 +66,7 @@ function AlreadySignedIn() {
   return (
     <Problem
       title="This browser is already signed in"
-      text="An invitation is for a new person, and was not used. Open the link in the browser of that person, or sign out here first."
+      text="The invitation is for a new person, so it was not used. Open the link in that person’s browser, or sign out here first."
     >
       <Link
         to={{ name: 'home' }}

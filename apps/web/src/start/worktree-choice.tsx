@@ -54,7 +54,7 @@ function Details({
   return (
     <div className="mt-1 grid gap-1.5 rounded-lg border border-line px-3 py-2">
       <label className="flex flex-wrap items-center gap-x-2">
-        <span className="font-medium">Begin at</span>
+        <span className="font-medium">Start from</span>
         <select
           value={base}
           onChange={({ target }) => onChoose({ ...chosen, base: target.value })}
@@ -69,8 +69,8 @@ function Details({
       </label>
       {isRemote ? (
         <p>
-          The work of a remote branch may be a stranger’s: the worktree gets no trust and no ignored files,
-          and no setup runs.
+          A stranger may have written a remote branch. The worktree is therefore not trusted, gets no ignored
+          files, and the setup command does not run.
         </p>
       ) : (
         <Files offer={offer} copy={copy} onCopy={(next) => onChoose({ ...chosen, copy: next })} />

@@ -10,7 +10,7 @@ type Props = {
   scroller: RefObject<HTMLElement | null>
 }
 
-/** Marks a word for which a search found a row, and scrolls to it, also inside a long output. */
+/** Marks the word that a search found in a row, and scrolls to it, even inside a long output. */
 export default function FoundWord({ found, rowKey, showRow, scroller }: Props) {
   const wanted = normalizedQuery(found.word)
   const { inResult } = found

@@ -19,7 +19,7 @@ import { turnsSince } from './turn-end.logic.ts'
 type Props = { prompt: BlockOf<'prompt'>; onClose: () => void }
 type Found = { readonly preview?: RewindPreview; readonly problem?: string }
 
-/** Goes back to before a prompt: the files, the conversation or both. Lists what happens. */
+/** Returns the files, the conversation or both to their state before a prompt. Lists what happens. */
 export default function GoBackDialog({ prompt, onClose }: Props) {
   const isBusy = useSessionState((state) => state.turn !== undefined || dueRestore(state) !== undefined)
   const { preview, problem } = usePreview(prompt.id, isBusy)
@@ -48,7 +48,7 @@ export default function GoBackDialog({ prompt, onClose }: Props) {
   }
   return (
     <Dialog label="Go back to here" onClose={onClose} className="flex-col open:flex">
-      <h2 className="px-4 pt-3.5 text-base font-semibold">Go back to before this prompt?</h2>
+      <h2 className="px-4 pt-3.5 text-base font-semibold">Go back to the state before this prompt?</h2>
       <div className="flex min-h-0 flex-col gap-2 overflow-y-auto px-4 py-2 text-sm">
         <Choice
           label="Files"
@@ -57,7 +57,7 @@ export default function GoBackDialog({ prompt, onClose }: Props) {
           onChange={(files) => setWants({ ...wants, files })}
         >
           {problem ??
-            'The files go back to their state before this prompt, also those that commands changed.'}
+            'The files go back to their state before this prompt, including files that commands changed.'}
         </Choice>
         <div aria-live="polite">
           {preview ? (
@@ -161,7 +161,7 @@ function Choice({ label, checked, disabled, onChange, children }: ChoiceProps) {
   )
 }
 
-/** For an agent that cannot forget: a new session, to which the earlier part of this one is told. */
+/** For an agent that cannot forget: offers a new session, whose agent gets the earlier conversation as a text. */
 function Retell({ prompt, onClose }: Props) {
   const retell = () => {
     onClose()
@@ -169,7 +169,7 @@ function Retell({ prompt, onClose }: Props) {
   }
   return (
     <p className="pl-6">
-      <Button onClick={retell}>Go on from before this prompt in a new session…</Button>
+      <Button onClick={retell}>Hand over the conversation before this prompt…</Button>
     </p>
   )
 }

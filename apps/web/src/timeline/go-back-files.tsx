@@ -18,8 +18,7 @@ export function GoBackFiles({ preview: { files }, ticked, disabled, onTick }: Pr
     else next.delete(path)
     onTick(next)
   }
-  if (files.length === 0)
-    return <p className="pl-6 text-soft">No turn since this prompt has changed a file that differs now.</p>
+  if (files.length === 0) return <p className="pl-6 text-soft">There are no files to restore.</p>
   const isAnyLeft = files.some(({ left }) => left !== undefined)
   return (
     <div className={`pl-6 ${disabled ? 'opacity-60' : ''}`}>

@@ -29,8 +29,8 @@ describe('the files of a rewind', () => {
     const leftOut = ['1', '2', '3', '4'].map((path) => ({ path, reason: 'large' }))
     const limits = limitsOf({ ...preview, leftOut, late: true, commits: true, cut: true })
     expect(limits.slice(0, 3)).toEqual([
-      'No snapshot has 1, 2, 3 and 1 more.',
-      'A command had begun before the snapshot was complete, so it may have some of its changes.',
+      'No snapshot contains 1, 2, 3 and 1 more, so these files are not restored.',
+      'A command had begun before the snapshot was complete, so the snapshot may contain some of the command’s changes.',
       'Commits since the prompt stay, and the branch does not move.',
     ])
     expect(limits).toHaveLength(5)

@@ -11,9 +11,9 @@ export const tickedFirst = ({ files }: RewindPreview): ReadonlySet<string> =>
   new Set(files.filter(({ left }) => left === undefined).map(({ path }) => path))
 
 const actionTexts: Readonly<Record<RewindFile['action'], string>> = {
-  change: 'Goes back',
-  create: 'Comes back',
-  delete: 'Is removed',
+  change: 'Restore',
+  create: 'Create again',
+  delete: 'Delete',
 }
 
 /** What happens with a file if it is ticked, and why it is not ticked by default. */
@@ -37,8 +37,9 @@ export function limitsOf({ leftOut, late, commits, cut, files }: RewindPreview):
   const named = leftOut.slice(0, 3).map(({ path }) => path)
   const more = leftOut.length > named.length ? ` and ${leftOut.length - named.length} more` : ''
   return [
-    leftOut.length > 0 && `No snapshot has ${named.join(', ')}${more}.`,
-    late && 'A command had begun before the snapshot was complete, so it may have some of its changes.',
+    leftOut.length > 0 && `No snapshot contains ${named.join(', ')}${more}, so these files are not restored.`,
+    late &&
+      'A command had begun before the snapshot was complete, so the snapshot may contain some of the command’s changes.',
     commits && 'Commits since the prompt stay, and the branch does not move.',
     cut && `Only ${plural(files.length, 'file')} are listed; there are more.`,
     'Ignored files, and what commands did outside the folder, stay as they are.',

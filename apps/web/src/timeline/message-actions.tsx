@@ -49,7 +49,9 @@ function GoOn({
   if (!useMay('prompt')) return null
   return (
     <IconButton
-      label={promptId === undefined ? 'Go on from here with…' : 'Go on from before this prompt with…'}
+      label={
+        promptId === undefined ? 'Go on from here with…' : 'Hand over the conversation before this prompt…'
+      }
       className="size-6!"
       onClick={() => sessionActions()?.handOff(point)}
     >

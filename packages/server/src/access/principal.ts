@@ -16,7 +16,7 @@ export type Principal = {
   readonly isBarredFromDeciding?: true
   /** Only for an embedded principal: aborts when the access ends. Its connections are then closed. */
   readonly signal?: AbortSignal
-  /** Only for a device: the public key of the signatures of its answers, as SPKI in base64url. */
+  /** Only for a device: the public key that verifies the signatures of its answers, as SPKI in base64url. */
   readonly publicKey?: string | undefined
 }
 

@@ -284,7 +284,7 @@ function wrongToken({ pid, url }: Owner, { token }: Configuration, cause: unknow
   }
   return new ParleyError(
     'unauthorized',
-    `The server of this data folder (pid ${pid}, ${url}) was started with another token. Give the same one with PARLEY_TOKEN or --token-file.`,
+    `The server of this data folder (pid ${pid}, ${url}) was started with another token. Give that token with PARLEY_TOKEN or --token-file.`,
     { cause },
   )
 }

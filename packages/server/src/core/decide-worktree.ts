@@ -34,7 +34,7 @@ export function decideWorktree(state: SessionState, command: WorktreeCommand): D
         'conflict',
         'Background tasks run in the worktree. Stop them with task.stop, then remove it.',
       )
-      // What the host is doing with the worktree is ended.
+      // In these phases the command cancels the step that runs.
       if (!['making', 'preparing', 'restoring'].includes(worktree.phase))
         expectPhase(worktree, 'ready', 'is not there')
       return { drafts: [{ type: 'worktree.requested', action: 'remove', branch: command.branch }] }
@@ -57,7 +57,7 @@ function expectPhase(worktree: KnownWorktree, phase: KnownWorktree['phase'], oth
   throw new ParleyError('conflict', message, { details: { phase: worktree.phase } })
 }
 
-/** Refuses a prompt while there is no folder that will come by itself. */
+/** Refuses a prompt if the worktree has no folder, and no step will make one. */
 export function expectFolder({ worktree }: SessionState): void {
   if (worktree?.phase !== 'removed' || worktree.of !== undefined) return
   const message =

@@ -18,7 +18,10 @@ import type { FoundFolder, Worktrees } from './worktrees.ts'
 
 /** The worktrees of a host. The commands `worktree.*` change those of sessions. */
 export type HostWorktrees = {
-  /** What a worktree for a new session in the folder can be made of. A reason against it is part of the answer. */
+  /**
+   * The branches and files from which a worktree for a new session in the folder can be made, or the reason why none
+   * can be made.
+   */
   offerWorktree(folder: string): Promise<WorktreeOffer>
   /** The folders of worktrees on this machine. */
   worktrees(): Promise<ListedWorktree[]>

@@ -76,8 +76,8 @@ export class OpenSessions {
   }
 
   /**
-   * Runs an operation as the caretaker of a session. The session does not stay in memory, because a process at its
-   * place can claim it at any time.
+   * Runs an operation as the caretaker of a session. The session does not stay in memory, because a node at the place
+   * of the session can claim it at any time.
    */
   async #takeCare<T>(sessionId: string, work: (session: LiveSession) => Promise<T>): Promise<T> {
     if (this.#closing) throw stopping()

@@ -64,7 +64,7 @@ describe('a rewind of files', () => {
     expect(rewound?.talk).toBeUndefined()
     expect((await timeline(session)).at(-1)).toMatchObject({
       type: 'notice',
-      text: '3 files were restored to their state before the prompt. Left alone: b.txt (changed since).',
+      text: '3 files were restored to their state before the prompt. Left alone: b.txt (changed by somebody else).',
     })
 
     writeFileSync(join(cwd, 'c.txt'), 'by a person\n')

@@ -28,9 +28,9 @@ export type SessionFolder = {
   /** Makes the tree `now` with the contents of another tree at some paths. Changes nothing in the folder. */
   plan(folder: string, options: PlanOptions): Promise<PlannedTree>
   /**
-   * Moves the paths in which two trees differ from the one to the other. A path that has another content by now is left
-   * alone and named. Repeating it after a kill, with `again`, moves the rest. HEAD, the branches and the index of the
-   * repository do not change. Rejects with `conflict` if nothing could be written.
+   * Moves the paths in which two trees differ from the one to the other. A path whose content is in neither tree is
+   * left alone and named. Repeating it after a kill, with `again`, moves the rest. HEAD, the branches and the index of
+   * the repository do not change. Rejects with `conflict` if nothing could be written.
    */
   move(folder: string, options: MoveOptions): Promise<MovedFiles>
   /** Keeps the snapshots of a session also for its fork. */

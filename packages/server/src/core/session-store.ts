@@ -56,8 +56,9 @@ export type SessionStore = {
   waiting(): Promise<SessionState[]>
   /**
    * Replaces the text of one event and the state, and begins a new epoch. This is the only change of a stored event.
-   * Alerts of the session that are not sent yet are removed, because they can contain the text. The hashes of its
-   * receipts are removed up to their first space, because they would confirm a guess of the text.
+   * Alerts of the session that are not sent yet are removed, because they can contain the text. In each stored receipt,
+   * the hash of the command (the part of `hash` before the first space) is removed, because it would confirm a guess of
+   * the text.
    */
   redact(batch: RedactBatch): Promise<void>
   /** Deletes all rows of the session. Returns false if there was no such session. */

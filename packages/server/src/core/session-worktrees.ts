@@ -20,7 +20,7 @@ export async function settingsFor(
   return Object.fromEntries(own.map(({ field, value }) => [field, value]))
 }
 
-/** The worktree as a session records it that works there, although it was made for another session. */
+/** The record of a worktree in a session that works in it, although it was made for another session. */
 export function sharedWorktree(sessionId: string, worktree: PlannedWorktree): PlannedWorktree {
   const { branch, base, from, path, source, remote, of = sessionId } = worktree
   return { branch, base, path, source, of, ...defined({ from, remote }) }

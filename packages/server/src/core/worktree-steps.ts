@@ -53,7 +53,7 @@ export class WorktreeSteps {
     }
   }
 
-  /** Called when a person has asked for something else. */
+  /** Ends the step that runs, because a person has sent another command. */
   end(): void {
     this.#step.abort()
   }
@@ -79,7 +79,9 @@ export class WorktreeSteps {
     })
   }
 
-  /** Refuses a removal that would hurt others, or that a caller wants only if nothing is lost. */
+  /**
+   * Refuses a removal while other sessions use the worktree, and one with `ifNothingLost` that would lose something.
+   */
   async check(command: CommandOf<'worktree.remove'> | CommandOf<'worktree.restore'>): Promise<void> {
     const { services } = this.#context
     const worktrees = worktreesOf(services)
@@ -135,7 +137,7 @@ export class WorktreeSteps {
       setup.exitCode === undefined
         ? `did not end within ${Math.round(timeoutMs / 60_000)} minutes`
         : `ended with the exit code ${setup.exitCode}`
-    const message = `The command that prepares a worktree ${how}. Try again, or go on without it.`
+    const message = `The setup command of the project ${how}. Try again, or continue without it.`
     const error = { code: 'conflict' as const, message }
     await this.#record('preparing', { type: 'worktree.failed', action: 'make', error, setup })
   }

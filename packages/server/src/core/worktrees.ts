@@ -37,7 +37,7 @@ export type Worktrees = {
   ): Promise<RemovedBranch>
   /** The folders in which worktrees were made, by name. */
   list(): Promise<FoundFolder[]>
-  /** A worktree by the name of its folder, from what the folder itself says. Undefined if there is none. */
+  /** Finds a worktree by the name of its folder, and reads it from the folder itself. Undefined if there is none. */
   found(name: string): Promise<PlannedWorktree | undefined>
 }
 

@@ -111,7 +111,7 @@ async function verdictOnFile(file: Buffer, name: string, found: Stats): Promise<
 export function expectModest({ fresh }: Examined): void {
   if (fresh.files <= maxFresh.files && fresh.bytes <= maxFresh.bytes) return
   const size = `${fresh.files} untracked files with ${Math.ceil(fresh.bytes / 1024 / 1024)} MB`
-  const message = `No snapshots are taken of this folder: it has ${size}. Add a .gitignore for those that nobody edits.`
+  const message = `No snapshots are taken of this folder: it has ${size}. Add a .gitignore for files that nobody edits.`
   throw new ParleyError('not_supported', message, { details: { ...fresh } })
 }
 

@@ -196,8 +196,8 @@ type AfterCommit = {
 }
 
 /**
- * Stages what the hooks have made of the files. If another program has made a commit meanwhile, the new commit would undo that
- * one: it is taken back.
+ * Stages the files as the hooks have changed them. If another program has made a commit meanwhile, the new commit would
+ * undo it, so the new commit is taken back.
  */
 async function afterCommit(
   git: FolderGit,

@@ -5,7 +5,10 @@ import type { Look, SeenFolder } from './git.ts'
 import type { ShadowedFolders } from './shadowed-folders.ts'
 import { unlisted } from './unlisted.ts'
 
-/** What a folder is compared with: HEAD, the hash of a commit, or what follows. Snapshots are named by their trees. */
+/**
+ * What a folder is compared with: HEAD, the hash of a commit, or one of the following. Snapshots are named by their
+ * trees.
+ */
 export type Comparison =
   | string
   /** From HEAD to the index, or from the index to the folder. */

@@ -5,8 +5,8 @@ import { isRegular } from './seen-files.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
 
 /**
- * Snapshots have the files as they are in the folder, and commits have them as git converts them: line endings, filters,
- * encodings. This module finds out what a file of a commit is in the folder.
+ * Snapshots have the files as they are in the folder, and commits have them as git converts them: line endings,
+ * filters, encodings. This module converts files of a commit to their form in the folder.
  */
 
 const conversions = ['filter', 'working-tree-encoding', 'text', 'eol', 'crlf', 'ident'] as const

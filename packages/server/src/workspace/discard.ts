@@ -22,13 +22,13 @@ type Work = {
   readonly at: ShadowFolder
   /** Git at the top of the work tree. */
   readonly top: GitFolder & { readonly trusted: boolean }
-  /** How the patches of the folder are read that people see. */
+  /** Reads the patches of the folder as people see them. */
   readonly look: Look
 }
 
 /**
- * Makes files what they are in the base, completely or in some hunks. A snapshot is taken first. If files become those of
- * HEAD, they are unstaged too.
+ * Returns files, or some of their hunks, to their state in the base. A snapshot is taken first. Files that are
+ * completely discarded to HEAD are also unstaged.
  */
 export async function discard(
   { gitIn, folders }: ChangeParts,
@@ -65,7 +65,7 @@ export async function discard(
   return { files, after, base: done.base, before: done.before, ...defined({ staged: done.staged }) }
 }
 
-/** Makes the files of a discard what they were before it, if they still are what it has made of them. */
+/** Returns the files of a discard to their state before it, unless they have changed since. */
 export async function restoreDiscarded(
   { gitIn, folders }: ChangeParts,
   folder: string,
@@ -173,7 +173,10 @@ async function withoutSome(
   const { at, look, top } = work
   const fresh = present.get(path)
   if (file.from !== undefined || !isRegular(old) || !isRegular(fresh))
-    throw new ParleyError('validation_error', `Discard the whole change of ${file.path}: it has no parts.`)
+    throw new ParleyError(
+      'validation_error',
+      `${file.path} cannot be discarded in part. Discard its whole change.`,
+    )
   const attributes = isCommit ? (await conversionsOf(top.look, [path])).get(path) : undefined
   const encoded = attributes?.get('filter') ?? attributes?.get('working-tree-encoding')
   if (encoded !== undefined) throw needsTrust(file.path, encoded)

@@ -3,7 +3,7 @@ import { ParleyError } from '@parley/protocol'
 
 export const maxTextBytes = 2 * 1024 * 1024
 export const maxImageBytes = 10 * 1024 * 1024
-/** How much of a file shows what it contains. */
+/** The number of bytes at the beginning of a file that determine its type. */
 export const headBytes = 8_000
 
 export type Content =

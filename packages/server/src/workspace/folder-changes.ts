@@ -18,7 +18,7 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
     return { gitIn: await loading, folders }
   }
   const turns = createTurns()
-  /** One command after the other works in a repository. */
+  /** Commands in the same repository run one after the other. */
   const inTurn = async <Result>(folder: string, work: () => Promise<Result>) =>
     turns((await findRepository(folder))?.commonDir ?? folder, work)
   const asking = createAsking<PullRequestInfo>()
@@ -63,11 +63,11 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
   }
 }
 
-/** How long an answer of another machine is given to everybody who asks. */
+/** How long an answer of another machine is reused, in milliseconds. */
 const freshMs = 10_000
 const maxKept = 200
 
-/** Asks one question at a time for each folder, and keeps the answer for a moment. */
+/** Sends one request at a time for each folder, and reuses the answer for `freshMs`. */
 function createAsking<Answer>() {
   const kept = new Map<string, { readonly at: number; readonly answer: Promise<Answer> }>()
   return {

@@ -14,7 +14,7 @@ export type Forge = {
 }
 
 export type FoundRequest = Omit<PullRequest, 'checks' | 'comments' | 'cut'> & {
-  /** What the program told of the request. */
+  /** The fields of the request, as the program reported them. */
   readonly told: Readonly<Record<string, unknown>>
 }
 
@@ -31,14 +31,17 @@ export type ForgeName = 'gh' | 'glab'
 const askMs = 30_000
 const maxBytes = 8 * 1024 * 1024
 
-/** Runs the program and reads the JSON that it writes. Its exit code may tell the state of what it shows. */
+/**
+ * Runs the program and reads the JSON that it writes. JSON counts whatever the exit code is, because the exit code may
+ * stand for the state of the request.
+ */
 export async function askedJson(git: FolderGit, args: readonly [ForgeName, ...string[]]): Promise<unknown> {
   const made = await git.reach(args, { timeoutMs: askMs, limit: maxBytes })
   if (made.code === 0 || made.stdout.trim() !== '')
     try {
       return JSON.parse(made.stdout)
     } catch {
-      // The text below says why.
+      // The error below contains the output of the program.
     }
   throw forgeFailed(args[0], made)
 }

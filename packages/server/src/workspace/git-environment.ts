@@ -123,7 +123,7 @@ export type ShadowPlace = {
 /** Trusting a folder inside a repository does not trust the repository. */
 const isTrusted = ({ workTree }: Repository, { path, trusted }: SeenFolder) => trusted && workTree === path
 
-/** Holds in trusted folders too. A monitor would go on running after its command. */
+/** These settings apply in trusted folders too. A monitor would go on running after its command. */
 const noMonitor: Settings = new Map([
   ['core.fsmonitor', 'false'],
   ['core.quotePath', 'false'],
@@ -191,7 +191,10 @@ function baseEnvironment(
   }
 }
 
-/** What hooks, signing and credential helpers of a trusted folder need: the person's environment, without ours. */
+/**
+ * What hooks, signing and credential helpers of a trusted folder need: the person's environment, without variables of
+ * Parley, npm and git.
+ */
 function inherited(env: Environment, folders: readonly string[]): Environment {
   const kept = Object.entries(env).filter(([name]) => !/^(PARLEY_|npm_|GIT_)/.test(name))
   return { ...Object.fromEntries(kept), PATH: pathOutside(env.PATH, folders), ...nobodyAsked }

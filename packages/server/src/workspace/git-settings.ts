@@ -10,7 +10,7 @@ export type PassedSettings = {
   readonly settings: Settings
   /** Whether a setting makes git convert line endings of every text. */
   readonly converts: boolean
-  /** The file with the person's attributes; it need not exist. */
+  /** The file with the person's gitattributes. The file need not exist. */
   readonly attributes: string
 }
 export type SettingsOf = (repository: Repository | undefined) => Promise<PassedSettings>

@@ -8,5 +8,5 @@ export function expectHunks(wanted: readonly HunkRange[], patch: string, cut: bo
     [oldStart, oldLines, newStart, newLines].join(' ')
   const known = new Set(hunksIn(patch).map(keyOf))
   if (wanted.every((hunk) => known.has(keyOf(hunk)))) return
-  throw new ParleyError('conflict', 'The file has other hunks by now. Look at its changes again.')
+  throw new ParleyError('conflict', 'The hunks of the file have changed. Look at its changes again.')
 }

@@ -5,8 +5,8 @@ import type { Difference, EntryText } from './tree-differences.ts'
 import { temporaryIndex } from './tree-with.ts'
 
 /**
- * The paths that cannot be moved from the tree `now` to another one, with the reason. `due` are the moves that are
- * wanted; `due` and `now` fit each other.
+ * The paths that cannot be moved from the tree `now` to another one, with the reason. `due` are the wanted moves; they
+ * begin at `now`.
  */
 export async function obstaclesAmong(
   at: ShadowFolder,
@@ -37,7 +37,10 @@ const isRepository = (entry: EntryText) => entry?.startsWith('160000 ') ?? false
 
 const pathsAtOnce = 500
 
-/** Files that the index does not have, such as ignored ones, at the places of the paths. Git overwrites ignored files. */
+/**
+ * Files that are at, above or below the paths and not in the index, such as ignored files. Git overwrites ignored
+ * files.
+ */
 export async function untrackedAt(
   at: ShadowFolder,
   index: string,
@@ -60,7 +63,7 @@ export async function untrackedAt(
   return others.map((path) => path.replace(/\/$/, ''))
 }
 
-/** The paths of the tree that stay. Only those that can be in the way of a path that is created are looked for. */
+/** The paths of the tree that stay. Only paths that can block a created path are returned. */
 async function keptAmong(
   at: ShadowFolder,
   now: string,
@@ -76,7 +79,7 @@ async function keptAmong(
   return listed.split('\0').filter((path) => path !== '' && !removed.has(path))
 }
 
-/** The written paths at whose place, above it or below it, one of the other files is. */
+/** The paths to be written that one of the other files blocks: the file is at the path, above it or below it. */
 function blockedBy(others: readonly string[], written: readonly Difference[]): string[] {
   if (others.length === 0) return []
   const files = new Set(others)

@@ -15,7 +15,7 @@ import type { Forge, ForgeName } from './forge.ts'
 import type { GitIn } from './git.ts'
 import { newRequestLink, pageOf, programFor, type Remote, remoteOf } from './remote.ts'
 
-/** The branch of a request, where it is, and who knows its request. */
+/** The branch of a request, its base and remote, and the program that knows the request. */
 type Place = {
   readonly branch: string
   readonly base: string
@@ -40,7 +40,7 @@ export async function openPullRequest(
   const { branch, base, remote, program, link } = place
   const pushed = await git.look(['rev-parse', '--verify', '-q', remoteRef(remote, branch)])
   if (pushed.code !== 0)
-    throw new ParleyError('conflict', `${branch} is not at ${remote.name} yet. Push it first.`)
+    throw new ParleyError('conflict', `${branch} is not pushed to ${remote.name} yet. Push it first.`)
   if (!program) throw new ParleyError('not_supported', openByHand(link), { details: defined({ link }) })
   const { title, body = '', draft = false } = command
   const forge = await forges[program]()

@@ -13,7 +13,7 @@ export async function remoteOf(
   { look, repository, trusted }: FolderGit,
   branch: string,
 ): Promise<Remote | undefined> {
-  // In an untrusted folder git does not use the configuration of the repository. To read the file runs nothing.
+  // In an untrusted folder git does not use the configuration of the repository. Reading the file runs nothing.
   const own = ['--file', join(repository.commonDir, 'config'), '--no-includes']
   const { stdout } = await look([
     'config',

@@ -8,8 +8,8 @@ import { type Difference, differencesOf } from './tree-differences.ts'
 import { treeWith } from './tree-with.ts'
 
 /**
- * Restorations: a plan is the tree of the folder with other contents at some paths, and a restoration moves the folder
- * from the tree of the plan's beginning to it. Git writes the files, and compares each of them before it writes.
+ * Restorations. A plan is a tree: the tree of the folder with other contents at some paths. A restoration moves the
+ * folder from the first tree to the plan. Git writes the files, and compares each of them before it writes.
  */
 
 /** The paths of the folder in which each tree differs from the next one. */
@@ -82,15 +82,15 @@ export type Moved = {
 export type Move = {
   readonly from: string
   readonly to: string
-  /** The move may have been begun: a file can be written in part, or not yet again. */
+  /** An earlier attempt may have begun the move: a file may be incomplete or missing. */
   readonly again?: boolean | undefined
 }
 
 const attempts = 3
 
 /**
- * Moves the paths in which the trees differ. A path that has another content by now than both trees is left alone. If
- * this is killed, repeating it moves the rest. Rejects with `conflict` if nothing could be moved.
+ * Moves the paths in which the trees differ. A path whose content is in neither tree is left alone. If this is killed,
+ * repeating it moves the rest. Rejects with `conflict` if nothing could be moved.
  */
 export async function moveFiles(at: ShadowFolder, move: Move): Promise<Moved> {
   const wanted = await differencesOf(at, move.from, move.to)
@@ -108,7 +108,7 @@ export async function moveFiles(at: ShadowFolder, move: Move): Promise<Moved> {
 
 type Sorted = { readonly due: readonly Difference[]; readonly left: Map<string, LeftReason> }
 
-/** Sorts the wanted paths into those that are due and those that are left alone. The others are done. */
+/** Sorts the wanted paths into those that are due and those that are left alone. All other paths are done. */
 async function sort(
   at: ShadowFolder,
   wanted: readonly Difference[],
@@ -143,7 +143,7 @@ async function isPart(
   return whole.subarray(0, part.length).equals(part)
 }
 
-/** The result after all attempts: what git has written in spite of its failure is restored. */
+/** The result after all attempts. Files that git wrote before it failed count as restored. */
 async function rest(
   at: ShadowFolder,
   wanted: readonly Difference[],

@@ -8,8 +8,8 @@ import type { ShadowFolder } from './shadow-folder.ts'
 import { workPrefix } from './snapshot.ts'
 
 /**
- * Makes paths of the work tree what they are in `tree`, and leaves the others alone. `now` is a snapshot that was just
- * taken.
+ * Returns paths of the work tree to their state in `tree`, and leaves the others alone. `now` is a snapshot that was
+ * just taken.
  */
 export async function restorePaths(
   at: ShadowFolder,
@@ -19,9 +19,9 @@ export async function restorePaths(
   return { tree: await writeEntries(at, now, entries), missing }
 }
 
-/** What a path of a tree is: its mode and its object. */
+/** The entry of a path in a tree: its mode and its object. */
 export type TreeEntry = { readonly mode: string; readonly object: string }
-/** Paths with what they become; undefined removes a path. */
+/** Paths with their new entries; undefined removes a path. */
 export type Entries = ReadonlyMap<string, TreeEntry | undefined>
 
 /**

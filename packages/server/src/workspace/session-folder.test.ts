@@ -186,7 +186,7 @@ describe('a snapshot', () => {
     expect(existsSync(join(folder, 'b.txt'))).toBe(false)
   })
 
-  it('is refused for a folder that contains everything, and for one with too many files', async () => {
+  it('is refused for a folder that contains the home folder, and for one with too many files', async () => {
     const { take } = folders()
     await expect(take('/')).rejects.toMatchObject({ code: 'not_supported' })
     const folder = folderForTest()

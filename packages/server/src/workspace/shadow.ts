@@ -54,7 +54,7 @@ export async function projectOf(
   const found = repository ?? (await findRepository(folder))
   if (found) return realpath(found.commonDir)
   if (isHome(folder)) {
-    const message = `${folder} contains everything, so no snapshots are taken of it. Work in a folder of its own.`
+    const message = `No snapshots are taken of ${folder}, because it is the home folder or contains it. Work in another folder.`
     throw new ParleyError('not_supported', message)
   }
   return folder

@@ -23,7 +23,7 @@ const usualLimits: SnapshotLimits = { budgetMs: 2_000, misses: 3 }
 
 /** The folders of sessions, with a shadow for each project below `root`. */
 export type ShadowedFolders = SessionFolder & {
-  /** Stores the tree of the folder as it is now, without keeping it for a session, and works with it. */
+  /** Stores the tree of the folder as it is now, without keeping it for a session, and calls `work` with it. */
   now<Result>(folder: string, work: (at: ShadowFolder, tree: TakenTree) => Promise<Result>): Promise<Result>
   /** Takes a snapshot that is kept for the session, and writes the entries that `work` returns. */
   write(folder: string, options: SnapshotOptions, work: WriteWork): Promise<Written>

@@ -23,7 +23,7 @@ import type { ShadowFolder } from './shadow-folder.ts'
 export type TakenTree = {
   readonly tree: string
   readonly leftOut: readonly LeftOut[]
-  /** True if all that git knew about the files was from the snapshot before. */
+  /** True if git used the index of the previous snapshot. */
   readonly isWarm: boolean
 }
 

@@ -39,7 +39,9 @@ export async function stage(
   await writeStaged(git.change, entries, command.files[0]?.blob.length ?? 40)
 }
 
-/** The entries of the index with which the files are staged as they are in the folder, if they are what was seen. */
+/**
+ * The index entries that stage the files as they are in the folder. Rejects if a file is not as the caller has seen it.
+ */
 export async function entriesToStage(
   git: FolderGit,
   named: readonly NamedFile<SeenFile | SeenChange>[],
@@ -68,7 +70,7 @@ const stats = ({ workTree }: FolderGit, path: string) => lstat(join(workTree, pa
 /** The largest file that is read to stage it. */
 const maxBytes = 100 * 1024 * 1024
 
-/** A file of the folder as git stores it. Undefined if the file was deleted, and that was seen. */
+/** The index entry of a file in the folder. Undefined if the file was deleted, as the caller has seen. */
 async function entryInFolder(
   git: FolderGit,
   { file, path }: Pick<NamedFile<SeenFile>, 'file' | 'path'>,
@@ -121,7 +123,7 @@ async function contentOf({ look }: FolderGit, entry: TreeEntry | undefined): Pro
 
 type Hunks = NonNullable<SeenChange['hunks']>
 
-/** What is staged of a file, with some more hunks of the folder. */
+/** The staged content of a file, with additional hunks from the folder. */
 async function withSome(
   git: FolderGit,
   { file }: NamedFile<SeenFile>,
@@ -155,7 +157,7 @@ async function entriesToUnstage(
   return entries
 }
 
-/** What is staged of a file, without some hunks. */
+/** The staged content of a file, without some hunks. */
 async function withoutSome(
   git: FolderGit,
   file: SeenChange,
@@ -179,7 +181,7 @@ async function expectParts(
   entries: readonly (TreeEntry | undefined)[],
 ): Promise<void> {
   if (from !== undefined || !entries.every(isRegular))
-    throw new ParleyError('validation_error', `${path} has no parts. Choose its whole change.`)
+    throw new ParleyError('validation_error', `${path} cannot be staged in part. Choose its whole change.`)
   const { patch, cut } = await patchOf(seen, folder, path, 'HEAD', side)
   expectHunks(hunks, patch, cut)
 }

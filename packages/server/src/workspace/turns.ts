@@ -1,4 +1,4 @@
-/** Does one thing after the other for each key. */
+/** Runs the operations of each key one after the other. */
 export function createTurns() {
   const tails = new Map<string, Promise<unknown>>()
   return <Result>(key: string, work: () => Promise<Result>): Promise<Result> => {

@@ -44,7 +44,7 @@ async function ignoredIn(gitIn: GitIn, folder: string, names: readonly string[])
   // With `./`, a path that starts with a colon is not read as pathspec magic.
   const input = names.map((name) => `./${name}\0`).join('')
   const found = await look(['check-ignore', '-z', '--stdin'], { input })
-  // 1: none is ignored. Names about which git cannot tell count as ignored.
+  // The exit code 1 means that none is ignored. Names that git cannot check count as ignored.
   const isKnown = found.code === 0 || found.code === 1
   if (!isKnown) return new Set(names)
   const paths = found.stdout.split('\0').slice(0, -1)

@@ -5,18 +5,21 @@ import { hasCode, type LeftOut } from '@parley/protocol'
 import type { Look } from './git.ts'
 import { isInside, openFile } from './inside.ts'
 
-/** Ignored files that a worktree gets copies of, such as `.env`. Only regular files are copied, and no link is followed. */
+/** Copies ignored files, such as `.env`, into a worktree. Only regular files are copied, and no link is followed. */
 
 const maxFileBytes = 10 * 1024 * 1024
 const maxFiles = 200
 const maxPatterns = 200
 const maxIncludeBytes = 64 * 1024
-/** Files that people usually want, although no setting names them. */
+/** Files that are offered even if no setting names them. */
 const usual = '.env*'
 
 export type IgnoredFile = { readonly path: string; readonly bytes: number; readonly chosen: boolean }
 
-/** The ignored files that can be copied: those that the patterns or `.worktreeinclude` choose, and the usual ones. */
+/**
+ * The ignored files that can be copied: those that the patterns or `.worktreeinclude` name, and those that are always
+ * offered.
+ */
 export async function ignoredFiles(
   look: Look,
   workTree: string,

@@ -29,7 +29,7 @@ export type FolderParts = {
   readonly endProcesses: (path: string) => void
 }
 
-/** Less free space than this is left to other programs. */
+/** No worktree is made if the disk has less free space than this. */
 const leastFreeBytes = 2 * 1024 ** 3
 const makeMs = 10 * 60_000
 const attempts = 3
@@ -129,7 +129,7 @@ export async function removeWorktree(
   return (await commitAt(look, ref)) === undefined ? 'deleted' : 'kept'
 }
 
-/** Removes the folder, and what the repository knows of it. */
+/** Removes the folder, and its entry in the repository. */
 async function clear({ endProcesses }: FolderParts, { path, source }: PlannedWorktree): Promise<void> {
   if (sessionOf(path) === undefined)
     throw new ParleyError('internal_error', `${path} is not a folder of a worktree.`)

@@ -80,7 +80,7 @@ const isFolder = (path: string) =>
     () => false,
   )
 
-/** Runs a command of a person, as a shell does. Variables of this server are not passed on. */
+/** Runs the setup command in a shell. Variables of this server are not passed on. */
 async function prepare(
   env: Environment,
   { path, source }: PlannedWorktree,
@@ -92,7 +92,7 @@ async function prepare(
   let isLate = false
   const ran = await runProgram({
     program: '/bin/sh',
-    // The errors are wanted in their order among the other output.
+    // stderr is redirected to stdout, so that errors keep their place in the output.
     args: ['-c', 'exec 2>&1; eval "$1"', 'sh', command],
     cwd: path,
     env: { ...Object.fromEntries(kept), ...given },

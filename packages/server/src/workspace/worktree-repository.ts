@@ -32,7 +32,7 @@ export async function adminFolders(commonDir: string, path: string): Promise<str
     names.map(async (name) => {
       const place = join(root, name)
       const back = await readPointer(join(place, 'gitdir'), constants.O_NOFOLLOW)
-      // The name of a worktree's folder is unique, so a directory with that name and without a link is left of it.
+      // The name of a worktree's folder is unique, so a directory with that name and without a link is a remnant of it.
       const isOurs =
         back === undefined ? name === basename(path) : resolve(place, back) === join(path, '.git')
       return isOurs ? [place] : []

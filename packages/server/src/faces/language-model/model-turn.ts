@@ -284,7 +284,7 @@ export class ModelTurn {
     }
   }
 
-  // The ends of a response: the end of the turn, or a call of the caller's tools.
+  // These generators end a response: at the end of the turn, or at calls of the caller's tools.
 
   *#handing(): Generator<StreamPart> {
     yield* this.#translate.close()

@@ -27,7 +27,10 @@ export const BranchInfo = z.object({
       branch: z
         .object({ commit: z.string(), ...distance })
         .optional()
-        .meta({ description: 'The branch at the remote, when it was last asked. Absent: it is not there' }),
+        .meta({
+          description:
+            'The branch at the remote, as of the last fetch or push. Absent: the remote does not have it',
+        }),
     })
     .optional()
     .meta({ description: 'Where the branch is pushed to' }),

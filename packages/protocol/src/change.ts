@@ -52,10 +52,9 @@ export const Compared = z.object({
   branch: z.string().optional().meta({ description: 'For the scope `base`: the base branch' }),
   from: ComparedSide,
   to: ComparedSide,
-  shared: z
-    .literal(true)
-    .optional()
-    .meta({ description: 'Another session worked in the folder meanwhile: some changes may be its own' }),
+  shared: z.literal(true).optional().meta({
+    description: 'Another session worked in the folder meanwhile, and may have made some of the changes',
+  }),
   marked: z.enum(['late', 'missing']).optional().meta({
     description:
       '`late`: a snapshot was complete only after a call that writes had begun. `missing`: there is no snapshot to compare with, and `files` is empty, or another moment is compared instead',

@@ -83,7 +83,7 @@ const isInside = (path: string) =>
   !/^[/\\~]|^[a-z]:/i.test(path) && !path.split(/[/\\]/).includes('..') && !hasHidden(path)
 
 export const BranchName = line(250).refine(isBranchName, 'must be the name of a branch')
-/** A path or a pattern of files that a worktree gets copies of. */
+/** A path or a pattern of files that are copied into a worktree. */
 export const CopyPattern = line(250).refine(isInside, 'must be a path or pattern inside the folder')
 
 /** The settings of a project. `setup` and `check` are commands that a person gives; no repository can give them. */

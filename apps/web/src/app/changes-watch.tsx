@@ -11,7 +11,7 @@ import { useSessionId, useSessionState } from '../session-data/session-context.t
 import { queryOf, useComparison } from '../session-data/shown-changes.ts'
 import { hasNewChanges } from './first-change.logic.ts'
 
-/** Counts the changed files of the open session, and opens its changes with the first one. Shows nothing. */
+/** Counts the changed files of the open session, and opens the changes panel at the first change. Renders nothing. */
 export default function ChangesWatch() {
   useCounting()
   useOpenWithFirstChange()
@@ -51,7 +51,7 @@ function useCounting(): void {
 const wide = '(width >= 87.5rem)'
 const maxKept = 300
 
-/** The sessions whose changes were shown, newest last. They are not opened by themselves again. */
+/** The sessions whose changes were shown, newest last. The panel does not open by itself for them again. */
 const shown = createPersistedStore<{ readonly sessions: readonly string[] }>('changes-shown', {
   sessions: [],
 })

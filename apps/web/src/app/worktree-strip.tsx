@@ -67,7 +67,8 @@ function State({ worktree }: { worktree: KnownWorktree }) {
       )}
       {phase === 'removed' && (
         <p className="pt-1 text-xs text-soft">
-          This session can be read. Restore the worktree to go on: its commits and changes come back.
+          This session can only be read. Restore the worktree to continue: its commits and changes are
+          restored too.
         </p>
       )}
       {failure && <p className="pt-1 text-xs [overflow-wrap:anywhere]">{visible(failure.error.message)}</p>}
@@ -107,7 +108,7 @@ function Actions({ worktree: { phase, failure, saved } }: { worktree: KnownWorkt
       <Button
         disabled={isSending}
         onClick={() => send({ type: 'worktree.remove', branch: saved ? 'keep' : 'delete' })}
-        title="Ends this, and removes the folder. It can be restored"
+        title="Cancels this step and removes the folder. The folder can be restored"
       >
         Cancel
       </Button>

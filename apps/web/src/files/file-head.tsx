@@ -91,7 +91,7 @@ export function FileHead({ route, file, rendered, finding, onRender, onFind, onR
           </>
         )}
         <EditorLink file={file} line={route.line} />
-        <IconButton label="Read again" onClick={onRefresh}>
+        <IconButton label="Reload the file" onClick={onRefresh}>
           <RefreshCw size={14} />
         </IconButton>
         <Menu

@@ -210,7 +210,9 @@ function EntryIcon({ row: { entry, isFolder, isOpen } }: { row: TreeRow }) {
 function titleOf({ path, entry }: TreeRow, status: string | undefined): string {
   const size = entry.size === undefined ? undefined : sizeText(entry.size)
   const link =
-    entry.kind === 'link' && entry.leadsTo === undefined ? 'a link that leads nowhere here' : undefined
+    entry.kind === 'link' && entry.leadsTo === undefined
+      ? 'a link whose target is not in this folder'
+      : undefined
   const other = entry.kind === 'other' ? 'not a regular file' : undefined
   return [visible(path), size, status, entry.ignored && 'ignored by git', link, other]
     .filter(Boolean)

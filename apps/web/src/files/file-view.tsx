@@ -27,7 +27,7 @@ export function FileView({ route, finding, onFind }: Props) {
   const folder = useSessionState((state) => state.cwd)
   const [asSource, setAsSource] = useState(false)
   const rendering = file && renderingOf(file)
-  // A line is only in the source.
+  // Only the source has line numbers.
   const isRendered = rendering !== undefined && !asSource && route.line === undefined
   const place = useRef<HTMLElement>(null)
   useFocusOnOpen(place, route, file !== undefined || error !== undefined)

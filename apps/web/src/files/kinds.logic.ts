@@ -3,7 +3,7 @@ import type { FileContent } from '@parley/protocol'
 /** How a text can be shown besides its source. */
 export type Rendering = 'markdown' | 'picture'
 
-/** The length above which Markdown is shown as source: to render it would block the page. */
+/** The length above which Markdown is shown as source: rendering it would block the page. */
 const maxMarkdown = 300_000
 const maxPicture = 1_000_000
 

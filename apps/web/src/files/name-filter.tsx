@@ -90,7 +90,7 @@ function noteOf(found: Found | undefined): string {
   if (!found) return 'Searching…'
   if (found.problem !== undefined) return found.problem
   if (found.files.length === 0)
-    return 'No file has this in its name. Files that git ignores are not searched.'
+    return 'No file name contains this text. Files that git ignores are not searched.'
   return found.files.length === limit ? `The first ${limit} files` : ''
 }
 

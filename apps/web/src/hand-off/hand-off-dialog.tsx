@@ -106,7 +106,7 @@ const field =
 function Context({ draft: { preview, problem, text, isEdited, edit, reset } }: { draft: HandOffDraft }) {
   return (
     <div className="flex min-h-0 flex-col gap-1">
-      <Field label="What the agent gets to know">
+      <Field label="Text for the agent">
         {(id) => (
           <textarea
             id={id}

@@ -10,8 +10,8 @@ import { type DecideContext, type Decision, need, refuseIf } from './decision.ts
 import { pauseQueued } from './turn-transactions.ts'
 
 /**
- * Goes back to before the turn of a prompt. `files` are restored after the decision is recorded, and the rewind is
- * recorded when that is done. `talk`: the agent goes on with a copy of its conversation that ends before the prompt.
+ * Rewinds to the state before the turn of a prompt. `files` are restored after the decision is recorded, and the rewind
+ * is recorded when that is done. `talk`: the agent goes on with a copy of its conversation that ends before the prompt.
  * Without `point`, only checks whether the command can be accepted.
  */
 export function rewind(
@@ -21,11 +21,7 @@ export function rewind(
 ): Decision {
   const hasFileFields = paths !== undefined || seen !== undefined
   refuseIf(!files && !talk, 'validation_error', 'Choose what to rewind: files, talk or both.')
-  refuseIf(
-    !files && hasFileFields,
-    'validation_error',
-    'paths and seen are about files, which files: false excludes.',
-  )
+  refuseIf(!files && hasFileFields, 'validation_error', 'paths and seen cannot be used with files: false.')
   if (talk) need(context, 'forkBefore')
   refuseIf(
     runningInBackground(state).length > 0,

@@ -14,8 +14,8 @@ import type { SessionContext } from './session-services.ts'
 type Ended = DraftOf<'session.rewound' | 'session.unrewound' | 'restore.failed'>
 
 /**
- * Does the restorations of files that the log of a session says were started. A restoration of a process that was
- * killed is repeated; only its end is recorded.
+ * Carries out the restorations of files that the log of a session records as started. A restoration of a process that
+ * was killed is repeated; only its end is recorded.
  */
 export class FileRestore {
   readonly #context: SessionContext
@@ -80,7 +80,7 @@ export class FileRestore {
     const { failed } = this.#open
     if (failed)
       throw new ParleyError(failed.code, failed.message, failed.details && { details: failed.details })
-    throw new ParleyError('busy', 'Parley is stopping. The files are restored when it is back.')
+    throw new ParleyError('busy', 'Parley is stopping. The files are restored after its next start.')
   }
 }
 

@@ -91,7 +91,7 @@ function overlaps({ turnId, before, after }: Work, other: Period): boolean {
   return turnId !== undefined && other.from <= to && other.to >= (before?.at ?? to)
 }
 
-/** The trees in their order. A missing tree makes the step over its place unclear. */
+/** The trees in their order. The step across a missing tree is unclear. */
 function inOrder([first, ...works]: readonly Work[]): Pick<FolderMoments, 'trees' | 'steps'> {
   const trees: string[] = []
   const steps: StepBy[] = []

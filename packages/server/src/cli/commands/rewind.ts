@@ -26,7 +26,7 @@ type Options = Flags & {
   readonly json?: boolean
 }
 
-/** Goes back to before a prompt, or with `preview` says which files that would restore. */
+/** Rewinds to the state before a prompt, or with `preview` lists the files that a rewind would restore. */
 export async function rewind(
   reference: string,
   prompt: string,

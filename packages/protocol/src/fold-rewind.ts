@@ -46,7 +46,7 @@ export function withoutRewind(
   }
 }
 
-/** A copied restoration is not done again. */
+/** Records a restoration to be done. A fork copies the restorations of its original, but does not do them again. */
 export function withRestore(state: SessionState, event: EventOf<'restore.started'>): Partial<SessionState> {
   if (isCopied(state, event)) return {}
   const { seq, before, to, rewind, unrewind, left, actor } = event

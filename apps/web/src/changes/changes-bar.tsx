@@ -48,7 +48,6 @@ export function ChangesBar({ changes, viewed, split, listed, onRefresh }: BarPro
       )}
       <IconButton
         label={split ? 'One column' : 'Two columns'}
-        aria-pressed={split}
         onClick={() => setPreferences({ splitChanges: !split })}
         className="max-md:hidden"
       >

@@ -73,9 +73,7 @@ export const PatchView = memo(function PatchView({ file, lines, split }: Props) 
       </ScrollRegion>
       {editing && !isShown(editing) && (
         <div className="border-t border-line px-3 py-2">
-          <p className="pb-1 text-xs text-soft">
-            Remark on {linesText(editing)}, which is no longer in the changes:
-          </p>
+          <p className="pb-1 text-xs text-soft">Remark on {linesText(editing)} (no longer in the changes):</p>
           <RemarkForm editing={editing} {...editor} />
         </div>
       )}

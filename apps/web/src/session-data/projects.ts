@@ -54,7 +54,10 @@ export function projectIdFor(session: InProject): string {
   return projectIdOf({ project: projectOf(session), place: session.place })
 }
 
-/** The folder for a new session: the root, or the last folder of a bare repository, which has no work tree of its own. */
+/**
+ * The folder for a new session: the root or, for a bare repository, which has no work tree of its own, the folder that
+ * was used last.
+ */
 export function folderOfProject({
   project,
   root,

@@ -91,7 +91,7 @@ export function TargetsSection() {
   return (
     <Section
       title="Alert targets"
-      purpose="Browsers, webhooks and ntfy topics. Each gets alerts about the sessions that the browser or token which added it may read."
+      purpose="Browsers, webhooks and ntfy topics. Each was added by a browser or a token, and gets alerts only about sessions that this browser or token may read."
     >
       {targets?.length === 0 && (
         <p className="text-sm">{mayAdd ? 'No targets yet.' : 'None of your browsers gets alerts.'}</p>

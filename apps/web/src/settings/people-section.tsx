@@ -84,7 +84,7 @@ function PersonRow({ person, onPatch }: { person: Person; onPatch: (body: Person
         isFixed && roleNames[role],
         personId === ownerId && 'Owner of this server',
         disabledAt !== undefined && 'Disabled: browsers and tokens are refused',
-        `Since ${agoInWords(createdAt, now)}`,
+        `Added ${agoInWords(createdAt, now)}`,
       ]}
       actions={
         <>

@@ -21,7 +21,10 @@ export function costText({ costUsd, notionalCost }: TurnEnd): string | undefined
   return `${dollars(costUsd)}${notionalCost ? ' at list price' : ''}`
 }
 
-/** Whether the turn restored files by the agent's own means, or undid that: in logs of earlier versions. */
+/**
+ * Whether the turn restored files by the agent's own means, or undid such a restoration. Only logs of earlier versions
+ * have such turns.
+ */
 export function isRewind(stopReason: string): boolean {
   return stopReason === 'rewound' || stopReason === 'rewind_undone'
 }

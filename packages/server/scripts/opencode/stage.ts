@@ -13,7 +13,7 @@ export type Stage = { server: ModelServer; run: OpenCodeRun; cwd: string }
 
 export const { says, calls } = createAnswers({ prompt_tokens: 100, completion_tokens: 20 }, 'call')
 
-/** A scenario with one turn for each prompt, which the model answers with these answers in turn. */
+/** A scenario with one turn for each prompt. The requests to the model get these answers, in this order. */
 export function turns(prompts: readonly string[], ...answers: ModelAnswer[]): Pick<Scenario, 'play'> {
   return {
     async play({ server, run }) {

@@ -121,7 +121,7 @@ async function copyForFork(
   return { made: writer.state, ...owned }
 }
 
-/** `project` is absent in logs of earlier versions, so it is not copied from there. */
+/** `project` comes from the state of the original, because `session.created` of earlier versions does not have it. */
 type Origin = Pick<SessionCreation, 'forkPoint' | 'project' | 'worktree'> & { forkedFrom: ForkOrigin }
 
 /** Where the copy ends, and where the conversation is forked: perhaps where the original has yet to fork its own. */

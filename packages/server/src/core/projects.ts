@@ -25,7 +25,7 @@ export type Projects = {
 }
 
 export type ProjectLimits = {
-  /** The ids of the only sessions that are counted. */
+  /** The ids of the sessions to count. If absent, all sessions that `permits` accepts are counted. */
   readonly sessions?: readonly string[] | undefined
   readonly permits: (group: Pick<ProjectGroup, 'folder' | 'place' | 'agent'>) => boolean
 }

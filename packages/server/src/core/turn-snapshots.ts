@@ -42,7 +42,10 @@ export class TurnSnapshots {
     }
   }
 
-  /** Called when the session starts to work: a session that is created with a prompt begins with an open turn. */
+  /**
+   * Called once, before the session acts. Takes the snapshot before an open turn that has none, such as the turn of a
+   * session that is created with a prompt.
+   */
   started({ turn, snapshots }: SessionState): void {
     const isNew = turn && !turn.delivered && !turn.parked
     const isKnown = snapshots?.turns.some(({ turnId }) => turnId === turn?.turnId)

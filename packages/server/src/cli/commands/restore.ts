@@ -67,7 +67,7 @@ function summary(
     `Restored ${sessions} sessions into ${dataDir}, from the backup of ${at} (Parley ${manifest.version}).`,
     ...kept.map((name) => `The current ${name} was kept.`),
     ...(damaged === undefined ? [] : [`The database could not be read. It is kept as ${damaged}.`]),
-    'Browsers and tokens that were revoked after the backup may have access again if this folder was empty: check them.',
+    'If the data folder was empty before, browsers and tokens that were revoked after the backup may have access again: check them.',
     `Start the server: ${commandLine('serve')}`,
   ].join('\n')
 }

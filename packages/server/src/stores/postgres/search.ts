@@ -84,7 +84,7 @@ async function find(database: PostgresDatabase, query: IndexQuery): Promise<Inde
        SELECT 1 FROM search_entries e WHERE e.words @@ $1::tsquery LIMIT ${manyMatches + 1}) AS matches`,
     [words],
   )
-  // The planner cannot use the index of the words for a condition on an expression, so it uses the order of the numbers.
+  // With `IS TRUE`, the planner cannot use the index of the words, and reads the entries in the order of their numbers.
   const isCommon = (counted?.count ?? 0) > manyMatches
   const matches = isCommon ? '(e.words @@ $1::tsquery) IS TRUE' : 'e.words @@ $1::tsquery'
   const rows = await database.read<Row>(

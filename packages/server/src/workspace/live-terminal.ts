@@ -5,25 +5,7 @@ import type { SerializeAddon } from '@xterm/addon-serialize'
 import type { Terminal as Screen } from '@xterm/headless'
 import type { TerminalParts } from './terminal-parts.ts'
 import { type ReaderLimits, type TerminalReader, TerminalReaders } from './terminal-readers.ts'
-
-export type TerminalStart = {
-  readonly sessionId: string
-  readonly folder: string
-  readonly cols: number
-  readonly rows: number
-  /** The program to run and its arguments; if not given, the person's shell. */
-  readonly command?: readonly string[]
-  /** Called when the terminal can be opened, before its program starts. */
-  readonly ready?: () => Promise<void>
-}
-
-export type TerminalView = {
-  input(data: string): void
-  resize(cols: number, rows: number): void
-  /** Must be called when the reader has read all its unread bytes. */
-  drained(): void
-  leave(): void
-}
+import type { TerminalStart, TerminalView } from './terminal-view.ts'
 
 const scrollback = 5_000
 const graceMs = 1_000

@@ -1,8 +1,9 @@
 import { ParleyError, type Terminal } from '@parley/protocol'
-import type { LiveTerminal, TerminalStart, TerminalView } from './live-terminal.ts'
+import type { LiveTerminal } from './live-terminal.ts'
 import type { ReaderLimits, TerminalReader } from './terminal-readers.ts'
+import type { TerminalStart, TerminalView } from './terminal-view.ts'
 
-export type { TerminalStart, TerminalView } from './live-terminal.ts'
+export type { TerminalStart, TerminalView } from './terminal-view.ts'
 
 export type Terminals = {
   /** Opens a terminal. Throws ParleyError `not_supported` if the pseudo-terminal is not installed. */

@@ -1,7 +1,8 @@
 import { createCssVariablesTheme, createHighlighterCore, type GrammarState } from 'shiki/core'
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript'
 import { cached } from '../../base/cached.ts'
-import { type Language, loadLanguage } from './languages.ts'
+import { loadGrammar } from './grammars.ts'
+import type { Language } from './languages.ts'
 
 /** Each token is its text and the name of its kind. */
 export type TokenLines = (readonly [content: string, kind: string])[][]
@@ -20,7 +21,7 @@ const highlighter = createHighlighterCore({
   engine: createJavaScriptRegexEngine({ forgiving: true }),
 })
 const load = cached(async (language: Language) => {
-  const [ready, grammar] = await Promise.all([highlighter, loadLanguage(language)])
+  const [ready, grammar] = await Promise.all([highlighter, loadGrammar(language)])
   await ready.loadLanguage(grammar)
 })
 

@@ -1,31 +1,35 @@
-/** The languages that are highlighted. Each grammar is fetched on first use. */
-const languages = {
-  bash: () => import('shiki/langs/bash.mjs'),
-  c: () => import('shiki/langs/c.mjs'),
-  cpp: () => import('shiki/langs/cpp.mjs'),
-  csharp: () => import('shiki/langs/csharp.mjs'),
-  css: () => import('shiki/langs/css.mjs'),
-  diff: () => import('shiki/langs/diff.mjs'),
-  dockerfile: () => import('shiki/langs/dockerfile.mjs'),
-  go: () => import('shiki/langs/go.mjs'),
-  html: () => import('shiki/langs/html.mjs'),
-  java: () => import('shiki/langs/java.mjs'),
-  javascript: () => import('shiki/langs/javascript.mjs'),
-  json: () => import('shiki/langs/json.mjs'),
-  kotlin: () => import('shiki/langs/kotlin.mjs'),
-  php: () => import('shiki/langs/php.mjs'),
-  python: () => import('shiki/langs/python.mjs'),
-  ruby: () => import('shiki/langs/ruby.mjs'),
-  rust: () => import('shiki/langs/rust.mjs'),
-  sql: () => import('shiki/langs/sql.mjs'),
-  swift: () => import('shiki/langs/swift.mjs'),
-  toml: () => import('shiki/langs/toml.mjs'),
-  tsx: () => import('shiki/langs/tsx.mjs'),
-  typescript: () => import('shiki/langs/typescript.mjs'),
-  yaml: () => import('shiki/langs/yaml.mjs'),
-}
+/** The languages that are highlighted. Their grammars are in `grammars.ts`, which only the worker imports. */
+const languages = [
+  'bash',
+  'c',
+  'cpp',
+  'csharp',
+  'css',
+  'diff',
+  'dockerfile',
+  'go',
+  'html',
+  'java',
+  'javascript',
+  'json',
+  'kotlin',
+  'php',
+  'python',
+  'ruby',
+  'rust',
+  'sql',
+  'swift',
+  'toml',
+  'tsx',
+  'typescript',
+  'yaml',
+] as const
 
-const other: Record<string, keyof typeof languages> = {
+export type Language = (typeof languages)[number]
+
+const isLanguage = (name: string): name is Language => (languages as readonly string[]).includes(name)
+
+const other: Record<string, Language> = {
   'c++': 'cpp',
   'c#': 'csharp',
   cs: 'csharp',
@@ -45,14 +49,10 @@ const other: Record<string, keyof typeof languages> = {
   zsh: 'bash',
 }
 
-export type Language = keyof typeof languages
-
 export function languageNamed(name: string): Language | undefined {
-  if (Object.hasOwn(languages, name)) return name as Language
+  if (isLanguage(name)) return name
   return Object.hasOwn(other, name) ? other[name] : undefined
 }
-
-export const loadLanguage = (language: Language) => languages[language]()
 
 const byEnding = new Map([
   ['cc', 'cpp'],

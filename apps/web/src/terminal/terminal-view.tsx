@@ -126,6 +126,13 @@ function openTerminal(element: HTMLElement, terminalId: string, callbacks: Callb
   }
   const observer = new ResizeObserver(resize)
   observer.observe(element)
+  let isClosed = false
+  void fontLoaded().then(() => {
+    if (isClosed) return
+    // A change of the family makes the terminal measure its characters again.
+    terminal.options.fontFamily = family
+    resize()
+  })
   terminal.onData((data) => socket.send({ type: 'input', data }))
   terminal.attachCustomKeyEventHandler((event) => {
     const action = event.type === 'keydown' ? keyOf(event) : undefined
@@ -135,6 +142,7 @@ function openTerminal(element: HTMLElement, terminalId: string, callbacks: Callb
     return action === undefined
   })
   const close = () => {
+    isClosed = true
     observer.disconnect()
     clearTimeout(activity)
     socket.close()
@@ -167,12 +175,22 @@ function keyOf({ key, ctrlKey, metaKey, shiftKey }: KeyboardEvent): 'find' | 'le
   return (ctrlKey || metaKey) && shiftKey && key.toLowerCase() === 'f' ? 'find' : undefined
 }
 
+const fontSize = 13
+const fallback = 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace'
+const family = `"Plex Mono", ${fallback}`
+const font = `${fontSize}px "Plex Mono"`
+
+/** Resolves when the font is there: a page without code has not fetched it yet, and its characters have another width. */
+async function fontLoaded(): Promise<void> {
+  await document.fonts.load(font).catch(() => undefined)
+}
+
 function newTerminal(): Terminal {
   allowStyleText()
   return new Terminal({
     theme,
-    fontFamily: '"Plex Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
-    fontSize: 13,
+    fontFamily: document.fonts.check(font) ? family : fallback,
+    fontSize,
     lineHeight: 1.2,
     scrollback: 5000,
     allowProposedApi: true,

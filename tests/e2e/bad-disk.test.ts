@@ -25,7 +25,8 @@ describe.each(smallDisks())('$kind', ({ make }) => {
       (await client.createSession({ agent: 'scripted', cwd: folder.path, title })).id
     const [quiet, full] = [await create('quiet'), await create('full')]
     await client.prompt(quiet, 'Something to read later.')
-    await stateWhen(client, quiet, ({ turns }) => turns === 1)
+    // The snapshot after the turn is its last event.
+    await stateWhen(client, quiet, ({ snapshots }) => snapshots?.turns[0]?.after !== undefined)
     const readable = await logOf(client, quiet)
     const received: SessionEvent[] = []
     client.follow(full, { onEvent: (event) => void received.push(event as SessionEvent) })

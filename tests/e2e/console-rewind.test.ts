@@ -90,9 +90,15 @@ async function written(page: Page): Promise<string> {
     prompt: fact('dill'),
   })
   const text = modelPrompt('Write files.', bash('printf "mint\n" > herb.txt; printf "x\n" > other.txt'), done)
-  await sendSecond(id, text)
-  await openSession(page, server, id)
   const state = () => server.call<SessionState>(`/api/sessions/${id}?tail=0`)
+  const second = async () => (await state()).snapshots?.turns[1]
+  // The model answers when the snapshot before the turn is there: otherwise the files could be written first.
+  await eventually(async () => (await state()).turns).toBe(1)
+  const hold = home.model.hold(0)
+  await sendSecond(id, text)
+  await eventually(second).toMatchObject({ before: {} })
+  hold.release()
+  await openSession(page, server, id)
   const isComplete = (turn: TurnSnapshots) => turn.before !== undefined && turn.after !== undefined
   await eventually(async () => (await state()).snapshots?.turns.filter(isComplete).length).toBe(2)
   return id

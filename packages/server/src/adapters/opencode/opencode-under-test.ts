@@ -62,7 +62,8 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     const staying = (async () => {
       while (!over) {
         await readToEnd(current)
-        if (!over) current = await connect()
+        // The first attempt may still reach the server that a test has killed.
+        if (!over) current = await connect().catch(connect)
       }
     })()
     const leave = async () => {

@@ -3,10 +3,10 @@ import { editorAddress, editorProblem, editors, type KnownEditor } from './edito
 
 describe('the address that opens a file in an editor', () => {
   it('has the path and the line', () => {
-    expect(editorAddress('vscode', '/work/a b.ts', 12)).toBe('vscode://file/work/a%20b.ts:12')
-    expect(editorAddress('jetbrains', '/work/a.ts')).toBe('jetbrains://open?file=/work/a.ts&line=1')
-    expect(editorAddress('vscode://vscode-remote/ssh-remote+host{path}:{line}', '/work/a.ts', 3)).toBe(
-      'vscode://vscode-remote/ssh-remote+host/work/a.ts:3',
+    expect(editorAddress('vscode', '/code/a b.ts', 12)).toBe('vscode://file/code/a%20b.ts:12')
+    expect(editorAddress('jetbrains', '/code/a.ts')).toBe('jetbrains://open?file=/code/a.ts&line=1')
+    expect(editorAddress('vscode://vscode-remote/ssh-remote+host{path}:{line}', '/code/a.ts', 3)).toBe(
+      'vscode://vscode-remote/ssh-remote+host/code/a.ts:3',
     )
   })
 

@@ -11,7 +11,8 @@ const extension = String.raw`\.[A-Za-z][A-Za-z0-9]{0,9}`
 const path = String.raw`(?:\.{0,2}/)?${folders}*${name}`
 /** `:12`, `:12:5`, `(12,5)` and `", line 12`. */
 const place = String.raw`(?::(\d{1,7})(?::\d+)?|\((\d{1,7}),\d+\)|", line (\d{1,7}))`
-const pattern = new RegExp(String.raw`(?<![\w/.:@%-])(?:file://)?(${path})${place}?(?![\w/])`, 'g')
+// A match starts where no character of a path precedes it. Otherwise the time would be quadratic in the length of a run.
+const pattern = new RegExp(String.raw`(?<![\w/.:@%+$~-])(?:file://)?(${path})${place}?(?![\w/])`, 'g')
 const hasExtension = new RegExp(`${extension}$`)
 
 /** Longer lines are data. */

@@ -41,6 +41,7 @@ export class Bench implements AsyncDisposable {
   readonly #store: SessionStore
   readonly #ownFolder: boolean
   readonly #sessions = new Set<BenchSession>()
+  readonly #temporary: string[] = []
   #host: Host
 
   constructor(world: ContractWorld, parts: BenchParts) {
@@ -94,6 +95,13 @@ export class Bench implements AsyncDisposable {
     this.#host = await createHost({ adapters: [this.#world.adapter()], store: this.#store, ...more })
   }
 
+  /** A folder outside the session's folder, removed when the bench is closed. */
+  async temporaryFolder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-contract-'))
+    this.#temporary.push(folder)
+    return folder
+  }
+
   /** The text of a file in the folder; undefined if the file does not exist. */
   file(path: string): Promise<string | undefined> {
     return readFile(join(this.folder, path), 'utf8').catch(() => undefined)
@@ -107,7 +115,8 @@ export class Bench implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#host.close()
     await this.#store.close()
-    if (this.#ownFolder) await rm(this.folder, { recursive: true, force: true })
+    const removed = this.#ownFolder ? [this.folder, ...this.#temporary] : this.#temporary
+    await Promise.all(removed.map((folder) => rm(folder, { recursive: true, force: true })))
   }
 }
 

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { EventOf } from '@parley/protocol'
 import { createSessionFolder } from '../../workspace/session-folder.ts'
 import { expect } from '../peers.ts'
@@ -109,7 +106,7 @@ async function rewindBoth(
   if (!permissions) throw new Error('This case needs the scenario "permissions".')
   const { effect, prompt } = permissions
   const { path, text } = effect
-  const root = await mkdtemp(join(tmpdir(), 'parley-snapshots-'))
+  const root = await bench.temporaryFolder()
   await bench.restart({ sessionFolder: createSessionFolder({ env: process.env, root }) })
   const session = await bench.session(permissions.session)
   await (await session.prompt(facts[0].prompt)).completed()
@@ -134,7 +131,6 @@ async function rewindBoth(
   expect(turn.said).toContain(facts[0].says)
   expect(turn.said).not.toContain(path)
   expect(await bench.file(path)).toBeUndefined()
-  await rm(root, { recursive: true, force: true })
 }
 
 async function tell(

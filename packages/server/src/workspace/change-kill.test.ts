@@ -27,11 +27,12 @@ it('after a kill at any moment, a repeated discard and a repeated commit are com
     const id = `kill ${kill}`
     const args = ['--conditions=source', program, root, folder, id, JSON.stringify(files)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
+    const exited = once(child, 'exit')
     await once(child.stdout, 'data')
     // The moment of the kill is random; nothing is expected to have happened by then.
     await setTimeout(Math.random() * 500)
     child.kill('SIGKILL')
-    await once(child, 'exit')
+    await exited
     // A git that the killed process has started continues for a moment.
     await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([])
 

@@ -237,8 +237,14 @@ export function listen(page: Page, consoleErrors: string[]): void {
   })
 }
 
-/** The findings of axe that are serious or worse, one line each. */
+/** The findings of axe that are serious or worse, one line each. Text that fades in has too little contrast, so animations end first. */
 export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.waitForFunction(() =>
+    document.getAnimations().every(({ effect, playState }) => {
+      const isEndless = effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY
+      return isEndless || playState !== 'running'
+    }),
+  )
   // The console has no frames. Outside its legacy mode, axe would open a second page to merge the results of frames.
   const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
   const { violations } = await axe.analyze()

@@ -66,7 +66,7 @@ async function lateness(receiver: Receiver, { quick, folder }: FigureInput): Pro
   }
 }
 
-/** The same work with a webhook as target, and without one. */
+/** The same work with a webhook as target, and without a target. */
 async function costs(receiver: Receiver, { quick, folder }: FigureInput): Promise<Row[]> {
   const targets = [{ kind: 'webhook', url: `${receiver.origin}/cost` }] as const
   const ours = start({ folder: join(folder, 'with'), waitMs: 0, targets })

@@ -76,7 +76,7 @@ function pausesDuring(ms: number, append: () => Promise<void>): Promise<number> 
   return longestAppend(append, () => performance.now() > until)
 }
 
-/** The longest time from one append to the next, with the work of the event loop in between. */
+/** The longest time from one append to the next, including other work of the event loop. */
 async function longestAppend(append: () => Promise<void>, isDone: () => boolean): Promise<number> {
   let longest = 0
   while (!isDone()) {

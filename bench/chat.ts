@@ -24,8 +24,8 @@ export const chat: Figure = {
       page: createPage(parley, folder),
       rounds: quick ? 3 : 7,
       /**
-       * Prepares the AI SDK's own response with the same chunks. Returns a function that reads it, and the
-       * number of its chunks.
+       * Loads the same chunks into the AI SDK's own response. Returns a function that reads the response, and
+       * the number of its chunks.
        */
       async bare(text) {
         const file = join(folder, 'chunks.txt')

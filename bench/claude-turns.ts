@@ -65,7 +65,7 @@ export const claudeTurns: Figure = {
   },
 }
 
-/** The time from the request to the first text in a program without an agent. */
+/** The time from the request to the first text, without an agent. */
 async function directTurn(url: string, prompt: string): Promise<number> {
   const start = performance.now()
   const response = await fetch(`${url}/v1/messages`, {

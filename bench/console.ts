@@ -19,7 +19,7 @@ import { compare, median, type Pair, percentile } from './lib/stats.ts'
 
 const large = { id: 'ses_large', events: 10_000 }
 const small = { id: 'ses_small', events: 100 }
-/** Outputs per second while measuring: few enough that the page draws each one separately. */
+/** Outputs per second during the measurement: few enough that the page draws each output separately. */
 const rate = 30
 
 type Sides = {
@@ -29,7 +29,10 @@ type Sides = {
   readonly folder: string
 }
 
-/** The console in a real Chromium on the real server: a session of 10,000 events compared with one of 100. */
+/**
+ * The console in a real Chromium on the real server: a session of 10,000 events compared with a session of
+ * 100.
+ */
 export const consoleInBrowser: Figure = {
   name: 'console',
   async measure({ quick, folder }) {
@@ -165,7 +168,7 @@ async function measureAtWork(sides: Sides, session: typeof large): Promise<AtWor
   await openSession(page, parley, session.id)
   await loadWhole(page, session.id)
   const outputs = quick ? 150 : 600
-  // Scripts are compiled while they run, so the page works for a while before it is measured.
+  // The browser compiles scripts while they run, so the page works for a while before the measurement.
   await work(sides, page, { id: session.id, count: outputs / 2 })
   const { result, most, kept } = await heapWatched(page, async () => {
     const traced = await workAfterMarks(browser, page, () =>
@@ -211,7 +214,7 @@ async function heapWatched<Result>(page: Page, during: () => Promise<Result>) {
   return { result, most, kept: await used() }
 }
 
-/** The bytes that are transferred before a prompt can be written. */
+/** The bytes that are transferred before the person can write a prompt. */
 async function scripted({ browser, parley }: Sides): Promise<Row> {
   const context = await newVisitor(browser, parley)
   const page = await context.newPage()

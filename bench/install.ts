@@ -11,8 +11,9 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 const listed = 8
 
 /**
- * The size of an installation by `npx @parley/server`, and the time from a warm npm cache until the server has printed its
- * link. The baselines are the size with Claude Code, which once was a dependency, and an npx of an empty package.
+ * The size of an installation by `npx @parley/server`, and the time from a warm npm cache until the server
+ * has printed its link. The baselines are the size of an installation that includes Claude Code, as earlier
+ * versions did, and an `npx` of an empty package.
  */
 export const install: Figure = {
   name: 'install',
@@ -75,7 +76,7 @@ function sizeRows(sizes: ReadonlyMap<string, number>, claude: number): Row[] {
   ]
 }
 
-/** The size of the Agent SDK with Claude Code, installed as npm installs a dependency. */
+/** The size of the Agent SDK with Claude Code, as an npm dependency. */
 function claudeBytes(folder: string): number {
   const sdk = builtInAdapters().find(({ id }) => id === 'claude')?.install
   const place = join(folder, 'claude')

@@ -111,5 +111,5 @@ writeFileSync(
   `${JSON.stringify({ machine, rows, failures }, null, 2)}\n`,
 )
 for (const { of, error } of failures) console.error(`FAILED ${of}: ${error}`)
-// Exits explicitly, because a failed figure may have left something running that would keep this process alive.
+// Exits explicitly, because a failed figure may have left timers or sockets that keep this process alive.
 process.exit(failures.length > 0 ? 1 : 0)

@@ -54,7 +54,7 @@ async function idle(program: Program, dataDir: string, { quick }: FigureInput): 
   const sizes: number[] = []
   for (let round = 0; round < (quick ? 2 : 4); round++) {
     const { pid, stop } = await startProgram(program, dataDir)
-    // The first start does not count: it fills a cache of compiled code.
+    // The first start is not measured: it fills a cache of compiled code.
     if (round > 0) sizes.push(await settled(pid))
     await stop()
   }
@@ -90,8 +90,8 @@ async function withStored(program: Program, { folder }: FigureInput): Promise<nu
 }
 
 /**
- * The memory of a session that had a turn and keeps its agent, after a garbage collection. The first 100 sessions are
- * excluded, because they also load shared code and data.
+ * The memory, after a garbage collection, of a session that had a turn and whose agent is still connected.
+ * The first 100 sessions are excluded, because they also load shared code and data.
  */
 async function liveRow({ quick, folder }: FigureInput): Promise<Row> {
   const count = quick ? 100 : 800

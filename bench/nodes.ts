@@ -280,8 +280,8 @@ async function blackHoleMs(input: Input): Promise<number> {
 }
 
 /**
- * The time from the failure that `strike` causes to the first event that a reader on another node gets. Before the
- * failure, the session streams only deltas.
+ * The time from the failure that `strike` causes to the first event that a reader on another node gets. Until
+ * the failure, the session streams only deltas.
  */
 async function takeoverMs(
   { fleet, folder }: Input,

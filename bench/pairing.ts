@@ -6,8 +6,8 @@ import { compare, type Pair } from './lib/stats.ts'
 const aimMs = 3_000
 
 /**
- * The time from opening the link of a QR code, in a browser that has never seen the server, to the signed-in console.
- * The baseline is the first load of the console in a browser that is signed in already.
+ * The time from opening the link of a QR code, in a browser with an empty profile, to the signed-in console.
+ * The baseline is the first load of the console in a browser that is already signed in.
  */
 export const pairing: Figure = {
   name: 'pairing',

@@ -14,8 +14,8 @@ const verifyAimMs = 150
 type Side = Remote<SealsCalls>
 
 /**
- * The cost of seals for appends and for stored bytes, and the time to verify 10,000 events. Each side is a process, and
- * both append the same events in short rounds that alternate.
+ * The cost of seals for appends and for stored bytes, and the time to verify 10,000 events. Each side is a
+ * process; both append the same events, in short alternating rounds.
  */
 export const seals: Figure = {
   name: 'seals',
@@ -72,7 +72,7 @@ async function appendRows(
   ]
 }
 
-/** The figure names the quartiles of the ratio, which show how much the machine disturbed the rounds. */
+/** The row includes the quartiles of the ratio, which show how much the machine disturbed the rounds. */
 function appendRow(figure: string, pairs: readonly Pair[], aim: number): Row {
   const result = compare(pairs)
   const ratios = pairs.map(({ ours, bare }) => ours / bare)

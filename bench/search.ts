@@ -55,7 +55,7 @@ async function measureOn({ name, url }: Medium, quick: boolean, folder: string):
         data: { indexBytes, bytes },
       },
       { figure: `${name}: events indexed`, value: perSecond(events / (ms / 1_000)), data: { ms, events } },
-      // The host without an index stores in SQLite.
+      // The host without an index uses SQLite.
       ...(url === undefined ? [await appendRow(process, quick)] : []),
     ]
   } finally {
@@ -97,7 +97,7 @@ async function foundRow(process: Remote<SearchCalls>, name: string, rounds: numb
   }
 }
 
-/** How many events a host with an index records, compared with one that has none. */
+/** The number of events that a host with an index records, compared with a host without one. */
 async function appendRow(process: Remote<SearchCalls>, quick: boolean): Promise<Row> {
   const count = quick ? 2_000 : 10_000
   const rate = async (isIndexed: boolean) =>

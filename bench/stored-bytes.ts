@@ -34,8 +34,8 @@ export const storedBytes: Figure = {
 }
 
 /**
- * Measures the real Claude Code, with turns of 15 to 35 KB. The figure is the difference of two runs, so data that
- * the program reports only once cancels out.
+ * Measures the real Claude Code, with turns of 15 to 35 KB. The figure is the difference of two runs, so data
+ * that is recorded once per session cancels out.
  */
 async function claudeRow(folder: string, turns: number): Promise<Row> {
   const one = await streamClaude(join(folder, 'one'), 1)

@@ -7,10 +7,9 @@ import type { AgentAdapter } from '../packages/server/src/core/agent-adapter.ts'
 import { capabilityCases } from '../packages/server/src/testing/adapter-contract/capability-cases.ts'
 
 /**
- * Writes docs/agents.md, the table of agents and their capabilities, from the declarations of the adapters. The
- * contract suite fails if the real program does not show a declared capability, so the entries of an agent with a
- * contract test are proven. `node --conditions=source scripts/agents-doc.ts` writes the page; a test fails when the
- * page is stale.
+ * Writes docs/agents.md, the table of agents and their capabilities, from the declarations of the adapters.
+ * The contract suite tests each declared capability with the real program. Run `node --conditions=source
+ * scripts/agents-doc.ts`; a test fails if the page is stale.
  */
 const root = resolve(import.meta.dirname, '..')
 export const agentsDocFile = join(root, 'docs/agents.md')

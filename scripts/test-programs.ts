@@ -23,7 +23,7 @@ for (const [name, packageName] of Object.entries(programs))
   if (!isInstalled(name) && !install(packageName)) fail(`Tests need the program ${name}. Install it.`)
 
 function isInstalled(name: string): boolean {
-  // Servers such as nginx are in a folder that is only on the PATH of root.
+  // Servers such as nginx are often in a folder that is only on the PATH of root.
   return findProgram({ name, env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` } }) !== undefined
 }
 

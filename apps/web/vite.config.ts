@@ -27,8 +27,9 @@ function withoutUnused(): Plugin {
 }
 
 /**
- * Marks the creation of each schema as free of side effects, so that schemas that the page does not use are removed. The
- * bundler knows this of the functions of zod, but not of methods of a schema, such as `extend`, or of own functions.
+ * Marks the creation of each schema as free of side effects, so that schemas that the page does not use are
+ * removed. The bundler treats the functions of zod as pure, but neither the methods of a schema, such as
+ * `extend`, nor our own functions.
  */
 function withPureSchemas(code: string): string {
   const schema =
@@ -80,7 +81,7 @@ export default defineConfig({
     outDir: builtConsole,
     emptyOutDir: true,
     target: 'es2023',
-    // A data: address would need a wider content security policy than the page has.
+    // The content security policy of the page does not allow `data:` addresses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

@@ -9,8 +9,8 @@ type Frame = {
 export type Checked = { readonly deltas: number; readonly bytes: number }
 
 /**
- * Checks a turn as its first reader received it: every delta starts where the previous one ended, every block is the
- * sum of its deltas, the seqs have no gap, and only a seal follows the turn's end.
+ * Checks the frames of a turn that the first reader received: every delta starts where the previous one
+ * ended, every block is the sum of its deltas, the seqs have no gap, and only a seal follows the turn's end.
  */
 export function checkTurn(payloads: Iterable<Buffer>): Checked & { said: Buffer[] } {
   const texts = new Map<string, { pieces: string[]; length: number }>()

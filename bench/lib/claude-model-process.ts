@@ -6,8 +6,8 @@ import { atPace, stamp } from './pace.ts'
 import { answer } from './processes.ts'
 
 /**
- * A model server on loopback. It streams the answer that the latest prompt describes. The answer is in memory, so that
- * it adds almost no time to the measurement.
+ * A model server on loopback. It streams the answer that the latest prompt describes. The answers are in
+ * memory, so they add almost no time to the measurement.
  */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []

@@ -89,7 +89,7 @@ const calls = {
     const { id } = await create()
     current = await Follower.follow(id)
   },
-  /** Like `open`, but waits until the agent has started, without a prompt. */
+  /** Like `open`, but also waits until the agent has started. Sends no prompt. */
   async openAhead() {
     await calls.open()
     await current.connected

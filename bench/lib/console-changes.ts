@@ -20,8 +20,8 @@ const many = 400
 const few = 4
 
 /**
- * Measures the time until the file list and the first lines of a diff are shown beside the conversation. Compares a
- * diff of 400 files with one of 4.
+ * Measures the time until the file list and the first lines of a diff are shown beside the conversation.
+ * Compares a diff of 400 files with a diff of 4.
  */
 export async function changesShown(sides: Sides): Promise<Row[]> {
   const { quick } = sides

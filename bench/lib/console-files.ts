@@ -21,8 +21,8 @@ const large = { name: 'large.ts', lines: 40_000 }
 type Shown = typeof usual
 
 /**
- * Measures the time from the click on a file in the tree until its lines are shown. Compares a file of 300 lines with
- * its request alone, and a file of two megabytes with that file.
+ * Measures the time from the click on a file in the tree until its lines are shown. Compares a file of 300
+ * lines with the bare request for it, and a file of two megabytes with the file of 300 lines.
  */
 export async function filesShown({ parley, browser, quick, folder }: Sides): Promise<Row[]> {
   await using undo = new AsyncDisposableStack()
@@ -100,7 +100,7 @@ function repository(folder: string): string {
   return folder
 }
 
-/** Opens a file from the tree, and goes back to the tree unless the file stays open. */
+/** Opens a file from the tree, and returns to the tree unless `stay` is set. */
 async function openFile(page: Page, { name }: Shown, { stay = false } = {}): Promise<number> {
   const entry = page.getByRole('treeitem', { name })
   await entry.waitFor()

@@ -17,9 +17,9 @@ const categories = ['disabled-by-default-devtools.timeline', 'blink.user_timing'
 const zero = 'bench-zero'
 
 /**
- * The work of a page's main thread after a message from the server, in milliseconds of thread time, as the browser
- * recorded it: scripts, style, layout, paint and everything else. `drawn` ends when the frame that shows the message
- * was committed. `all` ends when the next message arrived.
+ * The work of a page's main thread after a message from the server, in milliseconds of thread time, as the
+ * browser recorded it: scripts, style, layout, paint and everything else. `drawn` is the work until the frame
+ * that shows the message was committed, `all` the work until the next message arrived.
  */
 export type Work = { readonly type: string; readonly drawn: number; readonly all: number }
 

@@ -6,7 +6,7 @@ export type Row = {
   readonly ratio?: number
   readonly aim?: string
   readonly met?: boolean
-  /** The numbers behind the text, for results.json. */
+  /** The numeric values, for results.json. */
   readonly data?: Record<string, number>
 }
 

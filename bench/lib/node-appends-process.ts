@@ -6,7 +6,9 @@ import { answer, given } from './processes.ts'
 import { promptCommand } from './servers.ts'
 import { median } from './stats.ts'
 
-/** A host that is a node on PostgreSQL, and a bare connection of the same driver to a table of its own. */
+/**
+ * A host that is a node on PostgreSQL, and a bare connection of the same driver, which uses a separate table.
+ */
 const { databaseUrl, folder } = given<{ databaseUrl: string; folder: string }>()
 const { store, ownership, shared } = await openPostgresNode({
   url: databaseUrl,

@@ -26,7 +26,7 @@ export class NodeFleet implements AsyncDisposable {
   static async open(folder: string): Promise<NodeFleet> {
     const postgres = await PostgresServer.open(setup)
     const fleet = new NodeFleet(postgres, await postgres.database(), folder)
-    // The first node creates the tables; the others need not wait for each other.
+    // The first node creates the tables; the other nodes can then start in parallel.
     fleet.nodes.push(await fleet.start())
     fleet.nodes.push(...(await Promise.all([fleet.start(), fleet.start()])))
     return fleet

@@ -15,7 +15,7 @@ import type { WebSocketAddress } from './websocket-reader.ts'
 /** Follows many sessions on the nodes of a fleet, and folds each from the frames that arrive. */
 type Followed = {
   view: SessionView
-  /** The text of each block, as the deltas have delivered it. */
+  /** The text of each block, assembled from deltas. */
   readonly texts: Map<string, string>
   readonly live: PromiseWithResolvers<void>
   readonly ended: PromiseWithResolvers<void>

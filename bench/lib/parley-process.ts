@@ -19,7 +19,7 @@ const parley = await startParley({
 })
 
 export type ParleyProcessInput = ServerOptions & { readonly dataDir: string }
-/** With a database URL, the server is a node on PostgreSQL. Without one, it uses SQLite. */
+/** With a database URL, the server is a node on PostgreSQL. Otherwise it uses SQLite. */
 export type ServerOptions = {
   readonly limits?: Partial<Limits>
   readonly databaseUrl?: string

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 /** The calls that a process answers: name to function. */
 export type Calls = Record<string, (input: never) => unknown>
 
-/** Another process of the bench, called like an object. */
+/** Another process of the bench. `call` calls one of its functions. */
 export type Remote<C extends Calls> = {
   readonly pid: number
   call<Name extends keyof C & string>(

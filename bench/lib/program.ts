@@ -78,7 +78,7 @@ export async function end(child: ChildProcess): Promise<void> {
   clearTimeout(force)
 }
 
-/** Resident bytes of a process, as the system counts them. */
+/** The resident memory of a process in bytes, as the operating system reports it. */
 export function residentBytes(pid: number): number {
   if (process.platform === 'linux') {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024

@@ -4,7 +4,7 @@ import { microseconds } from './pace.ts'
 import { answer } from './processes.ts'
 import { openWebSocketReader, type WebSocketAddress, type WebSocketReader } from './websocket-reader.ts'
 
-/** All readers of a figure run in this process, those of Parley's server and those of the bare one. */
+/** All readers of a figure run in this process: those of Parley's server and those of the bare server. */
 const groups = new Map<string, WebSocketReader[]>()
 
 const turnEnded = { type: 'event', containing: '"type":"turn.ended"' }

@@ -1,7 +1,10 @@
 import { applyToState, type EventDraft, emptyState, type SessionEvent } from '@parley/protocol'
 import type { SessionStore } from '../../packages/server/src/core/session-store.ts'
 
-/** Sessions whose words are as frequent as those of a natural language: few are common, and most are rare. */
+/**
+ * Sessions whose words are as frequent as those of a natural language: a few words are common, and most are
+ * rare.
+ */
 
 const vocabularySize = 30_000
 const eventsAtOnce = 1_000

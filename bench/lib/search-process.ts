@@ -13,12 +13,12 @@ import { answer, given } from './processes.ts'
 import { type Corpus, fill } from './search-corpus.ts'
 import { promptCommand } from './servers.ts'
 
-/** A host with an index, and many sessions. With a URL, they are in PostgreSQL, otherwise in SQLite. */
+/** A host with an index, and many sessions. They are in PostgreSQL if a URL is given, otherwise in SQLite. */
 const { folder, corpus, url, scanned } = given<{
   folder: string
   corpus: Corpus
   url?: string
-  /** The word that a scan of the log without an index looks for. */
+  /** The word for the scan of the log without an index. */
   scanned: string
 }>()
 mkdirSync(folder, { recursive: true })
@@ -141,7 +141,7 @@ const calls = {
     await host.command(id, promptCommand({ do: 'calls', count }))
     while ((await host.state(id)).lastTurn === undefined) await pause(1)
     const seconds = (performance.now() - start) / 1_000
-    // The other side is measured without the work that this one left.
+    // Waits for the index, so that its work does not affect the other measurement.
     if (isIndexed) await untilIndexed(host)
     return seconds
   },

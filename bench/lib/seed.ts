@@ -6,7 +6,10 @@ import { text } from './words.ts'
 
 export type SeededSession = { readonly id: string; readonly events: number }
 
-/** Stores sessions of ordinary turns, written as the log would write them, but with many events per transaction. */
+/**
+ * Stores sessions of ordinary turns, with the same rows as the log writes, but with many events per
+ * transaction.
+ */
 export async function seed(dataDir: string, sessions: readonly SeededSession[], cwd: string): Promise<void> {
   const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
   try {

@@ -65,7 +65,7 @@ export async function startParleyServer(dataDir: string, options?: ServerOptions
 
 let prompts = 0
 
-/** The command that starts a turn: a task for the bench agent, or a script for the scripted one. */
+/** The command that starts a turn: a task for the bench agent, or a script for the scripted agent. */
 export function promptCommand(prompt: Task | readonly object[]) {
   return {
     commandId: `bench-${process.pid}-${++prompts}`,

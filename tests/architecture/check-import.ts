@@ -54,7 +54,10 @@ function ruleFor(rules: readonly Rule[], file: string): Rule | undefined {
   return rules.find(({ folder }) => isIn(file, folder))
 }
 
-/** The entry of the rule that allows the import. For an import within the folder, that is the folder itself. */
+/**
+ * The entry of the rule that allows the import. For an import within the folder, the entry is the folder
+ * itself.
+ */
 function entryOf(rule: Rule, file: string, specifier: string): string | undefined {
   const entries = [rule.folder, ...rule.mayImport, ...rule.packages, ...(rule.always ?? [])]
   const target = targetOf(file, specifier)

@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
-/** The packages of this repository, their source files, and the imports of these files. */
-
 export const root = resolve(import.meta.dirname, '../..')
 export const protocol = 'packages/protocol/src'
 export const client = 'packages/client/src'

@@ -67,7 +67,7 @@ it.each([
   ['claude-acp', 'claude-agent-acp --cli auth login'],
 ])('parley agents doctor %s reports a missing sign-in, and what to do', async (agent, hint) => {
   await using home = createHome()
-  // Nothing listens at these addresses, so an agent cannot fetch anything unasked.
+  // Nothing listens at these addresses, so an agent cannot fetch anything.
   const env = signedOutEnvironments[agent]?.({ url: 'http://127.0.0.1:9', home: home.folder }) ?? {}
   const proxy = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' }
   const examine = ['agents', 'doctor', agent, '--into', testAgentsFolder()]

@@ -58,7 +58,7 @@ async function expectAll(client: Client, session: string): Promise<{ sent: numbe
   return { sent: expected.length, repeated: own().length - expected.length }
 }
 
-it(`sends every alert although the server is killed ${kills} times (seed ${seed})`, async () => {
+it(`every alert is sent although the server is killed ${kills} times (seed ${seed})`, async () => {
   const server = new KillableServer()
   const random = randomFrom(seed)
   try {

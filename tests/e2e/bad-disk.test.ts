@@ -25,7 +25,7 @@ describe.each(smallDisks())('$kind', ({ make }) => {
       (await client.createSession({ agent: 'scripted', cwd: folder.path, title })).id
     const [quiet, full] = [await create('quiet'), await create('full')]
     await client.prompt(quiet, 'Something to read later.')
-    // The snapshot after the turn is its last event.
+    // Waits for the snapshot after the turn, which is the last event of the turn.
     await stateWhen(client, quiet, ({ snapshots }) => snapshots?.turns[0]?.after !== undefined)
     const readable = await logOf(client, quiet)
     const received: SessionEvent[] = []

@@ -74,7 +74,7 @@ export class ChatPages implements AsyncDisposable {
     const cwd = join(this.parley.folder, `work-${this.#chats}`)
     mkdirSync(cwd)
     const context = await this.browser.newContext()
-    // The page either holds the token, or sends its requests to its own server, which holds it.
+    // The page either holds the token, or sends its requests to its own server, which holds the token.
     const { url, token } = this.parley
     const access = agent === 'opencode' || sdk === 7 ? {} : { api: `${url}/api/chat`, token }
     const hash = new URLSearchParams({ ...access, sdk: String(sdk), id, agent, cwd })
@@ -170,7 +170,10 @@ export class ChatTab {
     await this.holdsTheSame()
   }
 
-  /** The page holds what the server would send to a new page, except events that no message shows, such as snapshots. */
+  /**
+   * Checks that the page has the messages that the server would send to a new page. Cursors are not compared,
+   * because events that no message shows, such as snapshots, move them.
+   */
   async holdsTheSame(): Promise<void> {
     const sent = await this.#pages.messages(this.place.id)
     expect(withoutCursors(await this.messages())).toEqual(withoutCursors(sent))

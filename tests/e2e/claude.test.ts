@@ -98,7 +98,7 @@ describe.each(Object.entries(ends))('a permission that is open when %s', (_, end
   )
 })
 
-it('calls the model once per turn and never otherwise: 45 turns are 45 calls', async () => {
+it('Claude Code calls the model once per turn and never otherwise: 45 turns are 45 calls', async () => {
   const before = claude.model.calls.length
   const session = await claude.session()
   for (let turn = 1; turn <= 45; turn++) {

@@ -226,7 +226,8 @@ describe('two tabs of one browser', () => {
       }
       Object.assign(navigator.locks, { request: late })
     })
-    // Sets a mark once this tab has checked whether the other tab is still sending, and has acted on the result.
+    // Sets a mark once this tab has checked whether the other tab still sends the answer, and has acted on
+    // the result.
     await page.addInitScript(() => {
       const request = navigator.locks.request.bind(navigator.locks) as (
         ...given: unknown[]

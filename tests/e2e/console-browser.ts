@@ -237,7 +237,10 @@ export function listen(page: Page, consoleErrors: string[]): void {
   })
 }
 
-/** The findings of axe that are serious or worse, one line each. Text that fades in has too little contrast, so animations end first. */
+/**
+ * The findings of axe with the impact `serious` or `critical`, one line each. Waits for the end of animations,
+ * because text that fades in has too little contrast.
+ */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.waitForFunction(() =>
     document.getAnimations().every(({ effect, playState }) => {

@@ -8,7 +8,7 @@ import { commit, phone, seriousFindings, type TabOptions } from './console-brows
 import { card, conversation, eventually, openSession, panel } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** Tests the files of a session beside its conversation, and the paths that lead to them. */
+/** Tests the files of a session beside its conversation, and the paths that link to them. */
 const scripts: Record<string, Script> = {
   'name a file': [{ type: 'text', text: 'See [the function](src/greet.ts#L3).' }],
   'name files': [
@@ -237,7 +237,7 @@ describe('a file', () => {
 })
 
 describe('a path', () => {
-  it('leads to its line from messages, calls, results and requests', async () => {
+  it('links to its line in messages, calls, results and requests', async () => {
     const folder = repository({})
     const { page, consoleErrors } = await openTab({ load: false })
     await openSession(page, server, await session('name files', folder))
@@ -270,7 +270,7 @@ describe('a path', () => {
     const { page } = await openTab({ ...phone, load: false })
     const id = await session('name a file', repository({}))
     await openSession(page, server, id)
-    // The end of the turn is the last row that is added.
+    // Waits for the end of the turn, which is the last row that is added.
     await page.getByRole('button', { name: 'Send' }).waitFor()
     const link = conversation(page).getByRole('link', { name: 'the function' })
     await link.tap()
@@ -292,7 +292,7 @@ describe('a path', () => {
     await entry(page, 'greet.ts').waitFor()
     await page.goBack()
     await files(page).waitFor({ state: 'detached' })
-    // A link that opens a file leads to the conversation too.
+    // A link with a file also shows the conversation.
     await page.goto(`${server.url}/sessions/${id}?file=src/greet.ts#L4`)
     await eventually(() => current(page).textContent()).toBe("  return 'Hello'")
     await page.goBack()

@@ -145,7 +145,7 @@ describe('a phone', () => {
     expect(lines).toBe(1)
   })
 
-  it('offers to copy a message, and a link to it, when it is tapped', async () => {
+  it('offers buttons to copy a message, and a link to it, when it is tapped', async () => {
     const { page } = await openTab({ ...phone, load: false })
     await open(page, 'three in one')
     const copy = page.getByRole('button', { name: 'Copy link' })

@@ -39,7 +39,10 @@ export function browserFixture(
   }
 }
 
-/** Like `browserFixture`, with the real server. `prepare` runs before its start; `defaults` are options of its tabs. */
+/**
+ * Like `browserFixture`, with the real server. `prepare` runs before its start; `defaults` are the options of
+ * its tabs.
+ */
 export function consoleFixture(
   prepare?: (server: ConsoleServer) => void | Promise<void>,
   defaults: TabOptions = {},

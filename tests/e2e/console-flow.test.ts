@@ -88,7 +88,7 @@ describe('the palette', () => {
     await field(page).fill('no such errand')
     await page.getByRole('dialog').getByText('No results').waitFor()
 
-    // A late answer, after other text was typed, changes nothing.
+    // A late reply to an earlier query must not change the list.
     const late = Promise.withResolvers<void>()
     await page.route(/sessions\?.*q=errand\+002/, async (route) => {
       await late.promise

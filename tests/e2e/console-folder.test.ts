@@ -134,7 +134,7 @@ describe('the folder', () => {
       prompt: 'help',
     })
     await openSession(page, server, session.id)
-    // What is written before the snapshot after a turn is complete counts as made in the turn.
+    // Files that are written before the snapshot after a turn is complete count as changed in the turn.
     type Events = { events: { type: string }[] }
     const events = async () => (await server.call<Events>(`/api/sessions/${session.id}/events`)).events
     await eventually(

@@ -21,7 +21,7 @@ async function requestsOf(id: string, at = server): Promise<Request[]> {
   return (await at.call<{ requests: Request[] }>(`/api/sessions/${id}`)).requests
 }
 
-/** A session with an open request, and a decision link for this request. */
+/** Creates a session with an open request, and a decision link for this request. */
 async function linked(prompt: string, decisions = ['allow', 'deny'], at = server) {
   const id = await at.session(prompt)
   await eventually(async () => (await requestsOf(id, at)).length).toBe(1)
@@ -31,7 +31,7 @@ async function linked(prompt: string, decisions = ['allow', 'deny'], at = server
   return { id, ...made }
 }
 
-/** A page of a browser that was never signed in. */
+/** Opens a page in a browser that was never signed in. */
 async function stranger(options: object = {}): Promise<{ page: Page; errors: string[] }> {
   const context = await browser().newContext({ serviceWorkers: 'block', ...options })
   onTestFinished(() => context.close())
@@ -135,7 +135,7 @@ it('an address with a wrong code says that the link is not known', async () => {
   const { page } = await stranger(wide)
   await page.goto(`${server.url}/decide#${'A'.repeat(43)}`)
   await page.getByText(/This link is not known here/).waitFor()
-  // Another address in the same tab: the page reads its code again.
+  // With another address in the same tab, the page reads the code again.
   await page.goto(`${server.url}/decide#cut-off`)
   await page.getByText('The link is not complete. Copy all of it.').waitFor()
   expect(await page.getByRole('button').count()).toBe(0)

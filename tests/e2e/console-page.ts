@@ -14,7 +14,7 @@ export const prompt = (page: Page) => page.getByRole('combobox', { name: 'Prompt
 export const conversation = (page: Page) => page.getByRole('feed', { name: 'Conversation' })
 export const panel = (page: Page, name: string) => page.getByRole('complementary', { name })
 
-/** The button that shows the agent of a new session, and the one that shows the mode, the effort and the model. */
+/** The buttons that open the menus of a new session: the agent; and the mode, the effort and the model. */
 export const agentChip = (page: Page) => page.getByRole('button', { name: /^Agent: / })
 export const settingsChip = (page: Page) => page.getByRole('button', { name: /^Mode: / })
 

@@ -49,7 +49,7 @@ describe('changes', () => {
     await changes.getByText('No changes since').waitFor()
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
-    // A change with the same number of lines, which the list of files alone would not show.
+    // A change that does not change the number of lines, so the list of files alone does not show it.
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good evening'))
     await changes.getByRole('row', { name: /Good evening/ }).waitFor()
     writeFileSync(join(folder, 'src/new.ts'), greeting('Hello there'))
@@ -75,7 +75,7 @@ describe('changes', () => {
     expect(consoleErrors).toEqual([])
   })
 
-  it('start with the list of files, which leads to each file; generated ones stay collapsed until then', async () => {
+  it('start with the list of files, which links to each file; generated ones stay collapsed until then', async () => {
     const folder = repository('listed')
     for (let at = 1; at <= 30; at++) writeFileSync(join(folder, `src/part-${at}.ts`), greeting(`Part ${at}`))
     const locked = Array.from({ length: 40 }, (_, at) => `  "locked-${at}": {}`).join(',\n')
@@ -149,7 +149,7 @@ describe('changes', () => {
     const said = conversation(page).getByRole('button', { name: /^1 file changed/ })
     await said.click()
     const changes = panel(page, 'Changes')
-    // The demo agent only says that it wrote the file.
+    // The demo agent only reports that it wrote the file.
     await changes.getByText('No changes in this turn').waitFor()
     await changes.getByText(/^What the turn changed from /).waitFor()
     const note = changes.getByRole('status').getByText('src/greet.ts')
@@ -162,7 +162,7 @@ describe('changes', () => {
     await note.waitFor({ state: 'detached' })
     const header = page.getByRole('button', { name: /^Changes/ })
     await eventually(() => header.textContent()).toBe('Changes 31')
-    // After the panel was closed and opened again, it has no note about a file.
+    // After the panel was closed and opened again, it shows no note about a file.
     await page.getByRole('button', { name: 'Close panel' }).click()
     rmSync(join(folder, 'src/greet.ts'))
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Hello'))

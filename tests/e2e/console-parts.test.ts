@@ -5,7 +5,8 @@ import { allowOnce, eventually, keptList, openSession, panel, say, shows } from 
 import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
 /**
- * Tests the parts of the page without the server: the parts that work, and the messages in place of the other parts.
+ * Tests the parts of the page while the server is unreachable: which parts work, and which message replaces
+ * the others.
  */
 const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 

@@ -18,7 +18,7 @@ import {
 
 const { server, browser, openTab } = consoleFixture()
 
-/** A tab of a new person. The name comes from the invitation, because the tab sends no name. */
+/** Opens a tab of a new person. The invitation has the person's name, because the tab sends no name. */
 async function openTabAs(role: Person['role'], name: string, path = '/', options: TabOptions = {}) {
   const invited = {
     url: server.url,
@@ -90,7 +90,7 @@ describe('a viewer', () => {
     expect(consoleErrors).toEqual([])
   })
 
-  it('gets a sentence on each page that needs more, and no broken page', async () => {
+  it('gets a note on each page that needs another scope, and no broken page', async () => {
     const { page, consoleErrors } = await openTabAs('viewer', 'Vito', '/new')
     await noScope(page, 'prompt').waitFor()
     await page.goto(`${server.url}/import`)

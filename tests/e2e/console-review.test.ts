@@ -193,7 +193,7 @@ describe('a review', () => {
     await page.keyboard.press('s')
     await file('a.ts').getByText('staged', { exact: true }).waitFor()
     await changes.getByRole('button', { name: 'Commit…' }).click()
-    await changes.getByText('Commits what is staged: 1 file.').waitFor()
+    await changes.getByText('Commits the staged changes: 1 file.').waitFor()
     const message = changes.getByRole('textbox', { name: 'Commit message' })
     expect(await message.inputValue()).toBe('Change a.ts')
     await message.fill('Count in tens')
@@ -286,7 +286,7 @@ describe('a review', () => {
     await page.keyboard.press('k')
     await eventually(() => focused(page)).toBe(sorted[0])
 
-    // Each file is viewed, and the focus moves on to the next one.
+    // Each file is viewed, and the focus moves to the next file.
     for (let at = 0; at < 400; at++) await page.keyboard.press('v')
     await changes.getByText('400 of 400 viewed').waitFor()
     const marks = () => server.call<{ files: unknown[] }>(`/api/sessions/${id}/viewed`)

@@ -49,7 +49,7 @@ async function openMenu(page: Page, words: string): Promise<void> {
   await page.getByRole('menuitem').first().waitFor()
 }
 
-/** What the agent remembers, as its model says. */
+/** Asks the agent what it remembers, and returns the answer of the model. */
 async function remembered(page: Page): Promise<string> {
   await say(page, recall)
   const path = `/api${new URL(page.url()).pathname}?tail=2`
@@ -92,7 +92,8 @@ async function written(page: Page): Promise<string> {
   const text = modelPrompt('Write files.', bash('printf "mint\n" > herb.txt; printf "x\n" > other.txt'), done)
   const state = () => server.call<SessionState>(`/api/sessions/${id}?tail=0`)
   const second = async () => (await state()).snapshots?.turns[1]
-  // The model answers when the snapshot before the turn is there: otherwise the files could be written first.
+  // The model answers only after the snapshot before the turn was taken: otherwise the files could be written
+  // first.
   await eventually(async () => (await state()).turns).toBe(1)
   const hold = home.model.hold(0)
   await sendSecond(id, text)
@@ -112,7 +113,7 @@ const goBack = async (page: Page, words: string) => {
   return dialog
 }
 
-it('files that a command wrote and the conversation go back together, and Undo brings both back', async () => {
+it('files that a command wrote are rewound together with the conversation, and Undo restores both', async () => {
   const { page, consoleErrors } = await openTab({ load: false })
   await written(page)
   const [herb, other] = [join(server.project, 'herb.txt'), join(server.project, 'other.txt')]
@@ -146,7 +147,7 @@ it('files that a command wrote and the conversation go back together, and Undo b
   expect(consoleErrors).toEqual([])
 })
 
-it('the conversation is rewound from the menu of a prompt, the turns are collapsed, and Undo brings them back', async () => {
+it('the conversation is rewound from the menu of a prompt, the turns are collapsed, and Undo restores them', async () => {
   const { page, consoleErrors } = await openTab({ load: false })
   await told(page)
   const rewind = async () => {

@@ -4,7 +4,7 @@ import { phone, seriousFindings } from './console-browser.ts'
 import { boxOf, conversation, eventually } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** Tests how people find a message of any session, and get to it. */
+/** Tests finding a message of any session, and opening it. */
 const lines = Array.from({ length: 60 }, (_, at) => (at === 12 ? 'a zebrafinch sang' : `line ${at}`))
 const read = (title: string, output: string) => ({
   type: 'tool' as const,
@@ -48,7 +48,7 @@ const field = (page: Page) => page.getByPlaceholder('Search sessions, messages a
 const found = (page: Page) => page.getByRole('dialog').getByRole('group', { name: 'In conversations' })
 const inSidebar = (page: Page) => page.getByRole('region', { name: 'In conversations' })
 
-/** A new session, once the search finds this word in it. */
+/** Creates a session, and waits until the search finds this word in it. */
 async function searchable(prompt: string, word: string): Promise<string> {
   const id = await session(prompt)
   await untilFound(id, word)
@@ -72,7 +72,7 @@ const matchInSight = (page: Page) =>
   })
 
 describe('the palette', () => {
-  it('opens a session at an output that is folded twice and older than what was loaded', async () => {
+  it('opens a session at an output that is inside two collapsed rows and not loaded yet', async () => {
     const id = await searchable('Watch the birds', 'remark 399')
     const { page, consoleErrors } = await openTab()
     await page.keyboard.press('Control+k')
@@ -153,7 +153,7 @@ describe('the search field of the list', () => {
     expect(consoleErrors).toEqual([])
   })
 
-  it('leads to a message on a phone', async () => {
+  it('opens a message on a phone', async () => {
     await searchable('Watch the birds', 'remark 399')
     const { page } = await openTab(phone)
     await page.getByRole('searchbox', { name: 'Search sessions' }).fill('capercaillie')

@@ -33,7 +33,7 @@ describe('the session list', () => {
   it('groups sessions by project, with branch, open requests and worktrees, in rows of one line', async () => {
     const folder = server.repository('bakery')
     const worktree = join(server.folder, 'oven')
-    // Forced, because a retried test makes it again.
+    // Forced, because a retried test makes the worktree again.
     execFileSync('git', ['worktree', 'add', '-qf', '-B', 'try-rye', worktree], { cwd: folder })
     await session(folder, 'Bake bread', 'show a permission')
     await session(worktree, 'Bake rye bread')

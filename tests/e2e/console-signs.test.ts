@@ -210,7 +210,7 @@ describe('the link "All sessions"', () => {
   })
 })
 
-it('a message has a link, which leads to it', async () => {
+it('a message has a link that opens the session at the message', async () => {
   const id = await server.session('help')
   const { page } = await openSessionTab(id, copying)
   const message = conversation(page).getByRole('article').filter({ hasText: 'help' }).first()
@@ -293,7 +293,7 @@ describe('the palette', () => {
     await shows(page, 'help')
   })
 
-  it('has one entry for exports, which leads to the formats and back', async () => {
+  it('has one entry for exports, which opens a list of the formats', async () => {
     const { page } = await openSessionTab(await server.session('help'))
     await open(page)
     await page.keyboard.type('export')

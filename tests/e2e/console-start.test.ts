@@ -11,7 +11,7 @@ type State = { requested: { mode?: string; options?: { effort?: string } } }
 const modeOf = async (id: string) => (await server.call<State>(`/api/sessions/${id}?tail=0`)).requested.mode
 
 describe('the page for a new session', () => {
-  it('offers the projects and sessions that were used last, and prompts to begin with', async () => {
+  it('offers the projects and sessions that were used last, and example prompts', async () => {
     const folder = server.repository('orchard')
     const input = { agent: 'demo', cwd: folder, title: 'Prune the trees' }
     const { id } = await server.call<{ id: string }>('/api/sessions', input)

@@ -105,7 +105,7 @@ describe('a turn', () => {
   }
   const collapsed = (page: Page) => conversation(page).getByRole('article', { name: 'Collapsed turn' })
 
-  it('has a line above the conversation while its prompt is scrolled out, which leads to its start and collapses it', async () => {
+  it('has a line above the conversation while its prompt is scrolled out, with buttons that show its start and collapse it', async () => {
     const { page, context, consoleErrors } = await openTab({ viewport: { width: 1280, height: 480 } })
     const id = await longSession(page)
     await line(page).getByText('show markdown again').waitFor()

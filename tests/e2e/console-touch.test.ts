@@ -44,7 +44,7 @@ describe('on a phone', () => {
     await page.waitForURL(`${server.url}/`)
   })
 
-  it('the list of shortcuts has keys', async () => {
+  it('the list of shortcuts shows the keys', async () => {
     const { page } = await openTab({ ...phone, load: false })
     await page.goto(`${server.url}/settings/keys`)
     const section = page.getByRole('region', { name: 'In a terminal' })

@@ -21,7 +21,7 @@ import {
 const { server, openTab, openSessionTab } = consoleFixture()
 
 describe('navigation', () => {
-  it('leads to a message by its link, and to text by a search', async () => {
+  it('opens a message by its link, and finds text by a search', async () => {
     const id = await server.session('run a command')
     const { page, context } = await openSessionTab(id)
     await allowOnce(page).click()
@@ -63,7 +63,7 @@ describe('navigation', () => {
     await page.getByText('· archived').waitFor()
     await page.getByRole('status').getByText('Archived “A name of its own”').waitFor()
     expect(await settledBoxes(page, places)).toEqual(before)
-    // A toast stays while it has the focus. Its time is 6 seconds.
+    // A toast stays while it has the focus. Without the focus, it disappears after 6 seconds.
     await page.getByRole('button', { name: 'Undo' }).focus()
     await page.clock.fastForward(60_000)
     await page.getByRole('button', { name: 'Undo' }).press('Enter')
@@ -108,7 +108,7 @@ describe('navigation', () => {
     await context.close()
   })
 
-  it("leads to conversations in an agent's own history, which continue here", async () => {
+  it("opens conversations from an agent's own history, which continue here", async () => {
     rememberConversation(server.folder, { title: 'Water the herbs', reply: 'They are watered.' })
     const { page, context, consoleErrors } = await openTab()
     const refused: string[] = []
@@ -168,7 +168,7 @@ describe('navigation', () => {
     await context.close()
   })
 
-  it('leads to open requests on a phone, even if a panel was left open in another session', async () => {
+  it('shows open requests on a phone, even if a panel was left open in another session', async () => {
     const { page, context } = await openSessionTab(await server.session('help'), phone)
     await page.getByRole('button', { name: /^Changes/ }).click()
     await panel(page, 'Changes').waitFor()

@@ -43,7 +43,7 @@ it('a worktree is chosen beside the folder, with its base and the ignored files,
   await page.getByRole('combobox', { name: 'Folder' }).fill(folder)
   await choice(page).press('Space')
   const base = page.getByRole('combobox', { name: 'Start from' })
-  await eventually(() => base.locator('option').allTextContents()).toEqual(['trunk (now)', 'other'])
+  await eventually(() => base.locator('option').allTextContents()).toEqual(['trunk (checked out)', 'other'])
   await base.selectOption('other')
   const env = page.getByRole('checkbox', { name: /\.env/ })
   expect(await env.isChecked()).toBe(false)

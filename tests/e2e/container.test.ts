@@ -17,9 +17,9 @@ import { TemporaryFolder } from '../../packages/server/src/testing/temporary-fol
 import { type PackedPackages, packPackages } from './packed-packages.ts'
 
 /**
- * Tests Dockerfile and compose.yaml without a container: the commands of the last stage run here, in folders that
- * replace the folders of the image. Root runs them as another user. The first stage only builds and packs, as these
- * tests do.
+ * Tests Dockerfile and compose.yaml without a container: the commands of the last stage run here, in folders
+ * that replace the folders of the image. If the tests run as root, the commands run as another user. The
+ * first stage only builds and packs the packages, which the tests do themselves.
  */
 const root = resolve(import.meta.dirname, '../..')
 const last = instructionsOf(readFileSync(join(root, 'Dockerfile'), 'utf8')).at(-1) ?? []

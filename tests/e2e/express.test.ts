@@ -48,13 +48,13 @@ it.each([
   expect((await get(`${path}/api/health`)).status).toBe(404)
 })
 
-it('leaves other URLs to the server that embeds it', async () => {
+it('an embedded Parley leaves other URLs to the server that embeds it', async () => {
   for (const path of ['/', '/with-basement', '/router/api/health', '/api/health']) {
     expect(await (await fetch(url + path)).text()).toBe('not Parley')
   }
 })
 
-it('follows a session over a WebSocket', async () => {
+it('a client of an embedded Parley follows a session over a WebSocket', async () => {
   using client = createClient({ url: `${url}/with-base`, token: 'a-token-for-the-test' })
   const { id } = await client.createSession({ agent: 'demo', cwd: tmpdir(), prompt: 'help' })
   const types: string[] = []
@@ -65,7 +65,7 @@ it('follows a session over a WebSocket', async () => {
   expect(types[0]).toBe('session.created')
 })
 
-it('serves the console under its path to a browser that the embedding server signs in', async () => {
+it('an embedded Parley serves the console under its path to a browser that the embedding server signs in', async () => {
   const context = await browser().newContext()
   const page = await context.newPage()
   const consoleErrors: string[] = []

@@ -94,7 +94,7 @@ describe('Claude', () => {
     expect(await use('agents', 'install', 'claude')).toMatchObject({ exitCode: 0 })
     const answered = await use('run', 'claude', words('Again.'), '--session', 'last')
     expect(answered).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('You said: Again.') })
-    // The conversation that the model gets contains the words of the earlier session.
+    // The request to the model contains the words of the earlier session.
     expect(JSON.stringify(agents.model.calls.at(-1)?.body)).toContain('You said: Hello.')
   })
 })

@@ -8,7 +8,7 @@ import { Watcher, Work } from './random-work.ts'
 const kills = Number(process.env.PARLEY_KILLS ?? 12)
 const seed = Number(process.env.PARLEY_KILL_SEED ?? Date.now() % 1_000_000)
 
-it(`survives ${kills} kills at random moments (seed ${seed})`, async () => {
+it(`the server survives ${kills} kills at random moments (seed ${seed})`, async () => {
   const server = new KillableServer()
   const random = randomFrom(seed)
   await server.start()

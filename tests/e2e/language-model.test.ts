@@ -241,7 +241,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
   })
 })
 
-it('sends native messages only to callers that ask for them', async () => {
+it('the face sends native messages only to callers that request them', async () => {
   await using fixture = await claude()
   for (const includeRawChunks of [true, false]) {
     const text = modelPrompt('Hello.', { content: 'Hello, you.' })
@@ -257,7 +257,7 @@ it('sends native messages only to callers that ask for them', async () => {
   }
 })
 
-it("calls the caller's tool in one turn of the real Codex, and continues in its session", async () => {
+it("the real Codex calls the caller's tool in one turn, and continues in its session", async () => {
   const [, sdk] = sdks[1]
   const env = home.env('codex', { home: home.folder('codex') })
   const adapters = [adapterOf('codex', env)]

@@ -119,8 +119,8 @@ ${text}
 }
 
 /**
- * A free port below those that the system gives to programs that ask for any port, so that no other program takes it before
- * it is used.
+ * A free port below the range from which the system assigns ports, so that no other program gets it before it
+ * is used.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -8,7 +8,7 @@ import { bash, done, SessionFixture } from './claude-fixture.ts'
 import { NodesFixture } from './nodes-fixture.ts'
 
 /** Tests the real Claude Code on three nodes. The model is scripted, on loopback. */
-it('continues a conversation of Claude Code on another node after its node was killed with a permission open', async () => {
+it('a conversation of Claude Code continues on another node after its node was killed with a permission open', async () => {
   await using home = await AgentHome.open()
   await using nodes = await NodesFixture.start({ claudeEnvironment: home.env('claude') })
   const [a, b, c] = nodes.nodes

@@ -62,7 +62,7 @@ async function holdLedger(): Promise<() => Promise<unknown>> {
   return () => hold("interval '0'")
 }
 
-it('continues the seals of a log after its owner was killed between an event and the next seal', async () => {
+it('the seals of a log continue after its owner was killed between an event and the next seal', async () => {
   const { id, cwd } = await session()
   await b.client.prompt(
     id,
@@ -109,7 +109,7 @@ it('a survivor records a seal of a killed node that was not in the ledger yet', 
   expect(await verified(c.client, id)).toMatchObject({ exitCode: 0, findings: [], missingInLedger: [] })
 })
 
-it('keeps one chain of seals and a whole ledger while the session moves from node to node', async () => {
+it('there is one chain of seals and a whole ledger while the session moves from node to node', async () => {
   const { id } = await session()
   const watcher = new Watcher(nodes.balancer.newClient(), id)
   for (const [index, node] of [a, b, c, a].entries()) {
@@ -133,7 +133,7 @@ it('keeps one chain of seals and a whole ledger while the session moves from nod
   watcher.close()
 })
 
-it('redacts at a node that is not the owner, and readers at all nodes read the log again in a new epoch', async () => {
+it('a node that is not the owner can redact, and readers at all nodes read the log again in a new epoch', async () => {
   const { id } = await session(scripted(say('The password is hunter2.')))
   const mirrors = nodes.clients.map((client) => client.mirror(id, { tail: 'all' }))
   const until = (holds: (view: SessionView) => boolean) =>
@@ -188,7 +188,7 @@ it('a redaction of a session whose owner was killed keeps the seals of both node
   expect(result.keyIds.length).toBeGreaterThan(1)
 })
 
-it('deletes at a node that is not the owner, ends all readers, and records the last seal', async () => {
+it('a deletion at a node that is not the owner ends all readers and records the last seal', async () => {
   const { id } = await session()
   const { sealed } = await stateWhen(a.client, id, isIdle)
   const mirrors = nodes.clients.map((client) => client.mirror(id))

@@ -19,7 +19,7 @@ const settleMs = 30_000
 let fixture: Promise<NodesFixture> | undefined
 afterAll(async () => (await fixture)?.[Symbol.asyncDispose]())
 
-it(`keeps every log whole in ${schedules} random schedules of failures (seed ${firstSeed})`, async () => {
+it(`every log stays whole in ${schedules} random schedules of failures (seed ${firstSeed})`, async () => {
   fixture = NodesFixture.start({ lease })
   const nodes = await fixture
   const totals: Record<string, number> = {}
@@ -35,7 +35,10 @@ it(`keeps every log whole in ${schedules} random schedules of failures (seed ${f
   console.log(`${schedules} schedules from seed ${firstSeed}: ${JSON.stringify(totals)}`)
 }, 3_600_000)
 
-/** Creates a session. Tries again, because a node on a busy machine can be without a lease at times. */
+/**
+ * Creates a session. Repeats a failed attempt, because a node on a busy machine can be without a lease for a
+ * moment.
+ */
 async function createSession(client: Client, cwd: string): Promise<string> {
   for (;;) {
     try {

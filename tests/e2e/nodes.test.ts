@@ -83,7 +83,7 @@ async function idOf({ inbound }: NodeProcess): Promise<number> {
   return row?.id ?? 0
 }
 
-it('answers open requests at any node after the owner was killed, and records a running turn as unknown', async () => {
+it('open requests can be answered at any node after the owner was killed, and a running turn is recorded as unknown', async () => {
   const [asking, questioning, working] = [await session(), await session(), await session()]
   await submit(b, asking, permission('once'), done)
   await submit(c, questioning, colour, done)
@@ -105,7 +105,7 @@ it('answers open requests at any node after the owner was killed, and records a 
   expect([working.runs('begun'), working.runs('never'), working.runs('queued')]).toEqual([1, 0, 1])
 })
 
-it('takes over from an owner that was paused, which abandons its agents when it continues', async () => {
+it('another node takes over from an owner that was paused, which abandons its agents when it continues', async () => {
   const [asking, working] = [await session(), await session()]
   const before = await idOf(a)
   await submit(b, asking, permission('once'), done)
@@ -119,7 +119,7 @@ it('takes over from an owner that was paused, which abandons its agents when it 
   expect(await outcomes(c, working)).toEqual(['unknown'])
   a.server.signal('SIGCONT')
   await nodes.until(async () => (await idOf(a)) > before)
-  // The agent of the new owner got the answer, so the abandoned agent does not run the call.
+  // The agent of the new owner got the answer, so the agent of the former owner must not run the call.
   expect(asking.runs('once')).toBe(1)
   await submit(a, working, write('next'), done)
   expect(await outcomes(a, working, 2)).toEqual(['unknown', 'completed'])
@@ -127,7 +127,7 @@ it('takes over from an owner that was paused, which abandons its agents when it 
   expect([working.runs('begun'), working.runs('late'), working.runs('next')]).toEqual([1, 0, 1])
 })
 
-it('takes over from an owner that is cut off from PostgreSQL, which comes back under another id', async () => {
+it('another node takes over from an owner that is cut off from PostgreSQL, which comes back under another id', async () => {
   const asking = await session()
   const before = await idOf(a)
   await submit(a, asking, permission('once'), done)
@@ -143,7 +143,7 @@ it('takes over from an owner that is cut off from PostgreSQL, which comes back u
   expect(asking.runs('next')).toBe(1)
 })
 
-it('takes nothing over while nodes reach only PostgreSQL, not each other: events are read from it, and commands are refused as busy', async () => {
+it('no node takes over while the nodes reach only PostgreSQL, not each other: events are read from it, and commands are refused as busy', async () => {
   const working = await session()
   await submit(b, working, done)
   expect(await outcomes(c, working)).toEqual(['completed'])
@@ -159,14 +159,14 @@ it('takes nothing over while nodes reach only PostgreSQL, not each other: events
   expect(await outcomes(c, working, 2)).toEqual(['completed', 'completed'])
   expect(await nodes.owner(working.id)).toEqual(owner)
   for (const { inbound } of nodes.nodes) inbound.resume()
-  // The owner may get the first request late, so the request is repeated under the same id.
+  // The former owner may get the first request late, so the request is repeated with the same id.
   await again()
   expect(await outcomes(b, working, 3)).toEqual(['completed', 'completed', 'completed'])
   expect([working.runs('here'), working.runs('once'), working.runs('repeated')]).toEqual([1, 1, 1])
   expect(await nodes.owner(working.id)).toEqual(owner)
 })
 
-it('waits while PostgreSQL is down, announces nothing that is not stored, and continues by itself', async () => {
+it('nodes wait while PostgreSQL is down, announce nothing that is not stored, and continue by themselves', async () => {
   const [asking, working] = [await session(), await session()]
   await submit(b, asking, permission('once'), done)
   const request = await asked(c, asking, 'permission')
@@ -196,7 +196,7 @@ it('waits while PostgreSQL is down, announces nothing that is not stored, and co
   expect(working.runs('later')).toBeLessThanOrEqual(1)
 })
 
-it('loses nothing when PostgreSQL ends all connections, and changes no owner', async () => {
+it('nothing is lost and no owner changes when PostgreSQL ends all connections', async () => {
   const working = await session()
   const owner = await nodes.owner(working.id)
   for (let turn = 1; turn <= 6; turn++) {
@@ -209,7 +209,7 @@ it('loses nothing when PostgreSQL ends all connections, and changes no owner', a
   expect(await nodes.owner(working.id)).toEqual(owner)
 })
 
-it('hands sessions over when a node is stopped', async () => {
+it('a node that is stopped hands its sessions over', async () => {
   const [asking, working] = [await session(), await session()]
   await submit(b, asking, permission('once'), done)
   await submit(a, working, pause(60_000), write('never'))
@@ -226,7 +226,7 @@ it('hands sessions over when a node is stopped', async () => {
  * The clock of PostgreSQL cannot be changed in a test. Changing the end of a lease has the same effect, because this
  * clock is used only to compare leases with it.
  */
-it('never lets two nodes write when the clock of PostgreSQL jumps and a living owner is replaced early', async () => {
+it('two nodes never write at the same time when the clock of PostgreSQL jumps and a living owner is replaced early', async () => {
   const asking = await session()
   const before = await idOf(a)
   await submit(b, asking, permission('once'), done)

@@ -21,8 +21,9 @@ import type { PackedPackages } from './packed-packages.ts'
 export const emptyPackage = '@parley/nothing'
 
 /**
- * A person with npm who has not used Parley before: an empty home, and a registry that has Parley's packages. Other
- * packages come from the npm cache of this machine, or else from the registry of the person.
+ * A person with npm who has not used Parley before: an empty home, and a registry that has Parley's packages.
+ * Other packages come from the npm cache of this machine or, if they are not there, from the registry of the
+ * person.
  */
 export class NpxHome implements AsyncDisposable {
   readonly #folder = new TemporaryFolder()

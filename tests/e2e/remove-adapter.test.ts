@@ -76,7 +76,7 @@ it('each adapter can be removed by deleting its folder and its entry, and the re
   }
 })
 
-/** The list of adapters without the entry of one adapter, and without the imports that only this entry needs. */
+/** Removes the entry of one adapter from the list of adapters, and the imports that only this entry needs. */
 function withoutEntry(list: string, name: string, create: string): string {
   const entry = new RegExp(`^ +${create}\\(.*?\\}\\),\\n`, 'ms')
   expect(list).toMatch(entry)

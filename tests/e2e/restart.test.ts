@@ -203,7 +203,7 @@ describe('a kill', () => {
     const { requestId } = open(await waiting(session), 'permission')
     await restart('SIGKILL')
     await parked(session)
-    // Takes every slot, so that the resumption has to wait.
+    // Takes every slot, so that the parked turn has to wait for its resumption.
     const busy = await Promise.all(Array.from({ length: 16 }, () => begin({ type: 'hang' })))
     for (const other of busy) await when(other, (state) => state.connected)
     await client.decide(session, requestId, 'allow')
@@ -240,7 +240,7 @@ describe('a kill', () => {
     }
     let seen = ''
     while (seen === '') seen = await written()
-    // A checkpoint is written every 50 ms, so text that was received 500 ms ago is on the disk.
+    // The server writes a checkpoint every 50 ms, so text that was received 500 ms ago is on the disk.
     const since = Date.now()
     let last = seen
     while (Date.now() - since < 500) last = await written()

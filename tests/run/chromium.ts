@@ -1,6 +1,6 @@
 import { findProgram } from '../../packages/server/src/adapters/find-program.ts'
 
-/** Chromium without a window. It has the same engine, and takes half the processor time. */
+/** Chromium without windows. It has the same engine, and takes half the processor time. */
 export const headlessShell = 'chromium-headless-shell'
 
 /** The Chromium for tests: the program that PARLEY_CHROMIUM names, or the first of `names` on the PATH. */

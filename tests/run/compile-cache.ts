@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The number of entries that about twenty test runs add; they take about 150 MB. */
+/** The maximum number of entries: about twenty test runs add so many, and they take about 150 MB. */
 const mostEntries = 20_000
 
 /**

@@ -16,7 +16,8 @@ export const mainFiles = [
 ]
 
 /**
- * Tests of adapters that start real agents. They import a fixture for real agents, or another file that imports one.
+ * Tests of adapters that start real agents. They import a fixture for real agents, directly or through
+ * another file.
  */
 export const agentFiles = globSync('packages/server/src/adapters/**/*.test.ts', { cwd: root })
   .filter(usesAgents)

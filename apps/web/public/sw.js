@@ -5,7 +5,7 @@
 const files = []
 const build = ''
 
-// The path of the page. Pages of other programs on the same host have other caches.
+// The path under which the page is served. Other programs on the same host have separate caches.
 const base = new URL('.', location.href).pathname
 const family = base === '/' ? 'parley-page-' : `parley-page${base}-`
 const name = family + build
@@ -95,7 +95,10 @@ addEventListener('notificationclick', (event) => {
   event.waitUntil(openPage(event.notification.data.navigate))
 })
 
-/** Shows a page of the console, at the address under which this browser knows the server. */
+/**
+ * Opens a page of the console. Replaces the origin of the link by the origin of this browser's pages, and
+ * adds its path.
+ */
 async function openPage(address) {
   const given = new URL(address)
   const { origin, pathname } = new URL(registration.scope)

@@ -3,7 +3,7 @@ import type { PromptPart } from '@parley/protocol'
 import type { TabLocks, TextStorage } from '../src/base/browser-storage.ts'
 import type { AttachmentStorage } from '../src/session-data/prompt-draft.ts'
 
-/** A tab as a test sees it. After `close`, nothing that its code does has an effect. */
+/** A tab, as a test uses it. After `close`, its code has no effect. */
 export type FakeTab = {
   readonly id: string
   readonly storage: TextStorage
@@ -31,10 +31,10 @@ export class FakeBrowser {
   #now = 1_000_000
   readonly #tabs = new Set<Tab>()
   readonly #timers = new Set<Timer>()
-  /** The requests for each lock. The first one holds it. */
+  /** The requests for each lock. The first request holds the lock. */
   readonly #locks = new Map<string, LockRequest[]>()
 
-  /** Opens a tab, or reloads a closed one if its id is given. */
+  /** Opens a tab or, if the id of a closed tab is given, reloads that tab. */
   openTab(id?: string): FakeTab {
     this.#now += 100
     let isClosed = false
@@ -66,7 +66,7 @@ export class FakeBrowser {
     }
   }
 
-  /** Lets time pass. The calls that are due are made in order. */
+  /** Advances the time. Calls that become due are made in order. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
     for (;;) {

@@ -12,7 +12,7 @@ import type { Call } from './http.ts'
 
 type Given = { readonly signal?: AbortSignal | undefined }
 
-/** The people who use a server, and the browsers and named tokens by which they reach it. */
+/** The people who use a server, and their browsers and named tokens. */
 export type Access = {
   /** The person, the browser or token, and the scopes and limits of this client. */
   me(given?: Given): Promise<Me>

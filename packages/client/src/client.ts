@@ -27,7 +27,9 @@ import { type ChangesListener, watchChanges } from './watch-changes.ts'
 export type ClientOptions = {
   /** The address of the server, e.g. http://127.0.0.1:4747 */
   readonly url: string
-  /** The server's token, or a function that returns the current one, such as the access token of a device. */
+  /**
+   * The server's token, or a function that returns the current token, such as the access token of a device.
+   */
   readonly token?: TokenSource | undefined
   /** The name of the client. It is sent to the server, which writes it to its log. */
   readonly name?: string
@@ -43,7 +45,10 @@ export type Client = ClientParts &
     readonly call: Call
     readonly access: Access
     createSession(input: NewSessionInput, options?: { signal?: AbortSignal }): Promise<SessionState>
-    /** The values of a followed session, as an async iterable. The signal ends the iterable without an error. */
+    /**
+     * The recorded and live items of a session, as an async iterable. If the signal aborts, the iterable ends
+     * without an error.
+     */
     feed(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FeedItem, undefined>
     /** Like `feed`, but yields only the events. If `seq` returns to 1, the log was rewritten. */
     events(
@@ -53,7 +58,7 @@ export type Client = ClientParts &
     mirror(sessionId: string, options?: MirrorOptions): Mirror
     sessions(options?: SessionListOptions): SessionList
     waiting(): WaitingList
-    /** Watches a running terminal; `call('openTerminal', …)` opens one. */
+    /** Watches a running terminal; `call('openTerminal', …)` opens a terminal. */
     watchTerminal(terminalId: string, listener: TerminalListener): TerminalWatch
     /**
      * Reports when files in the session's folder change; `call('listChanges', …)` lists the differences. The returned
@@ -121,8 +126,8 @@ const eventOf = (item: FeedItem) => (item.type === 'event' ? item.event : undefi
 async function probe(http: Http, credential: Credential): Promise<ParleyError | undefined> {
   const timeoutMs = 5_000
   try {
-    // The token is requested first: its source may check the server, and reject if another program answers at this
-    // address.
+    // The token is requested first: its source may check the server, and rejects if another program answers
+    // at this address.
     const before = await credential.token()
     await http.call('health', { timeoutMs })
     await http.call('listSessions', { query: { limit: 1 }, timeoutMs })

@@ -57,7 +57,7 @@ export type Commands = {
   ): Promise<Receipt>
   answer(sessionId: string, requestId: string, answers: Answers, options?: CommandOptions): Promise<Receipt>
   configure(sessionId: string, settings: SessionSettings, options?: CommandOptions): Promise<Receipt>
-  /** Copies the session: all of it, or what happened before the turn of the prompt `before`. */
+  /** Copies the session: all of it, or the part before the turn of the prompt `before`. */
   fork(
     sessionId: string,
     options?: CommandOptions & { before?: string; title?: string },

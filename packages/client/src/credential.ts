@@ -1,14 +1,14 @@
 /**
- * The server's token, or a function that returns the current one. After a refusal the function is called with the token
- * that was refused; if it returns another one, the call is tried once more with that token. If it returns undefined, no
- * token is sent.
+ * The server's token, or a function that returns it. After a refusal, the function is called with the refused
+ * token; if it returns another token, the call is repeated once with that token. If the function returns
+ * undefined, no token is sent.
  */
 export type TokenSource = string | ((refused?: string) => Promise<string | undefined>)
 
 export type Credential = {
   /** Resolves with the token to send, or with undefined if no token is sent. Rejects if the source rejects. */
   token(): Promise<string | undefined>
-  /** Resolves with a token other than the refused one; undefined if there is none. */
+  /** Resolves with a token other than the refused token; undefined if there is none. */
   renew(refused: string | undefined): Promise<string | undefined>
 }
 

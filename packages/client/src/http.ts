@@ -64,8 +64,8 @@ export function createHttp(options: HttpOptions): Http {
   const credential = createCredential(options.token)
 
   /**
-   * Sends a request with the token. If the token is refused and another one is available, sends the request again with
-   * that token.
+   * Sends a request with the token. If the token is refused and another token is available, sends the request
+   * again with the other token.
    */
   async function send(route: Route, input: LooseInput, init: RequestInit): Promise<Response> {
     const address = addressOf(url, route, input)

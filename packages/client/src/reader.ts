@@ -54,7 +54,7 @@ export function createReader(listener: FollowListener, options: FollowOptions): 
 }
 
 /**
- * Compares the `seq` of an event with the cursor, and moves the cursor if the event is the next one. The
+ * Compares the `seq` of an event with the cursor, and moves the cursor if the event directly follows it. The
  * caller drops a repeat and requests the events of a gap again.
  */
 export function advance(reader: Reader, seq: number): 'next' | 'repeat' | 'gap' | 'unsynced' {

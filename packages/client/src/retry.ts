@@ -6,7 +6,9 @@ import type { Socket } from './socket.ts'
 
 export type RetryOptions = {
   readonly clock: Clock
-  /** When this socket opens, the wait before the next attempt ends: the server is reachable again. */
+  /**
+   * The wait before the next attempt ends when this socket opens, because the server is then reachable again.
+   */
   readonly socket: Socket
   readonly signal?: AbortSignal | undefined
   /** If true, also retries when the server is busy. */

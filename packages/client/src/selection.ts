@@ -1,6 +1,6 @@
 /**
- * A getSnapshot for a part of a store. The same snapshot gives the same part. If a new part equals the one that is
- * shown, the shown one is returned, even if the selector is a new function on every render.
+ * A getSnapshot for a part of a store. The same snapshot gives the same part. If a new part equals the shown
+ * part, the shown part is returned, even if the selector is a new function on every render.
  */
 export function createSelection<Snapshot, Part>(input: {
   readonly getSnapshot: () => Snapshot

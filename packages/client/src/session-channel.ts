@@ -34,8 +34,8 @@ export class SessionChannel {
   readonly #readers = new Set<Reader>()
   readonly #backoff: Backoff = createBackoff()
   /**
-   * The follow that was sent and not answered yet. Two follows are never pending at once, so an answer always belongs
-   * to this one.
+   * The follow that was sent and not answered yet. Two follows are never pending at once, so an answer always
+   * belongs to this follow.
    */
   #asked: { readonly after: number; readonly native: boolean } | undefined
   #native = false

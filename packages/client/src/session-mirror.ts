@@ -38,7 +38,9 @@ export type Mirror = LiveStore<MirrorSnapshot> & {
 export type MirrorSnapshot = {
   readonly status: 'loading' | 'live' | 'reconnecting' | 'closed' | 'failed'
   readonly view: SessionView
-  /** The error with which the mirror failed; while it is loading or reconnecting, the reason for the delay. */
+  /**
+   * The error with which the mirror failed or, while it is loading or reconnecting, the reason for the delay.
+   */
   readonly error?: ParleyError
   /** True if the timeline begins at the start of the log. */
   readonly atStart: boolean

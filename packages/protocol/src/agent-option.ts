@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import type { SessionOptions } from './session.ts'
 
-/**
- * Descriptions of the session options, so that a program can list options that were added after the program was
- * written.
- */
+/** Descriptions of the session options, so that a program can list options that it does not know. */
 
 type OptionName = keyof SessionOptions & string
 

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { type CapabilityName, capabilityNames } from './agent.ts'
 
-/**
- * Descriptions of the capabilities, so that a program can list capabilities that were added after the program was
- * written.
- */
+/** Descriptions of the capabilities, so that a program can list capabilities that it does not know. */
 
 export const CapabilityType = z.enum(['sampling', 'tool', 'resource', 'prompt', 'session']).meta({
   description:

@@ -158,7 +158,7 @@ describe('the JSON Schema', () => {
   })
 })
 
-/** All `$ref` values that have no target, searched from the root of the document. */
+/** Every `$ref` without a target, as a JSON pointer from the root. */
 function danglingRefs(root: unknown): string[] {
   const refs: string[] = []
   JSON.stringify(root, (key, value) => {

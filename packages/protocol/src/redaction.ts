@@ -83,7 +83,7 @@ export function redactedFields(event: SessionEvent): Record<string, unknown> | u
   return Object.fromEntries(kept.filter(([, value]) => value !== undefined))
 }
 
-/** True if an event has content, which an administrator can redact. */
+/** Whether an event has content, which an administrator can redact. */
 export function hasContent({ type }: Pick<SessionEvent, 'type'>): boolean {
   return Object.hasOwn(contents, type)
 }

@@ -47,7 +47,7 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   // A rewind changes files without a decision about each of them.
   'session.rewind': 'decide',
   'session.unrewind': 'decide',
-  // For each of these operations, an agent would need the decision of a person.
+  // An agent needs a decision for each of these.
   'changes.discard': 'decide',
   'changes.restore': 'decide',
   'changes.stage': 'decide',
@@ -110,7 +110,7 @@ type WideningFields = {
   readonly options?: object | undefined
 }
 
-/** True if the settings let an agent do more than the mode `ask` does, or change the program that runs. */
+/** Whether the settings let an agent do more than the mode `ask` does, or change the program that runs. */
 function widens({ mode, mcpServers, options }: WideningFields): boolean {
   return (
     isWideMode(mode) ||
@@ -119,7 +119,7 @@ function widens({ mode, mcpServers, options }: WideningFields): boolean {
   )
 }
 
-/** True if agents make calls without asking in this mode. */
+/** Whether agents make calls without asking in this mode. */
 export function isWideMode(mode: PermissionMode | undefined): boolean {
   return mode === 'accept-edits' || mode === 'bypass'
 }
@@ -128,7 +128,7 @@ function leavesReadOnly({ mode }: WideningFields, before: PermissionMode): boole
   return before === 'read-only' && mode !== undefined && mode !== 'read-only'
 }
 
-/** True if an answer with this scope creates a rule that applies beyond its session. */
+/** Whether an answer with this scope creates a rule that applies beyond its session. */
 function isWide(scope: string): boolean {
   return scope === 'project' || scope === 'always'
 }

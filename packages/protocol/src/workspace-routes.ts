@@ -6,19 +6,17 @@ import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 import { ViewedFile, ViewedMarks } from './viewed.ts'
 
-/** If `scope` is set, `base` is ignored. If `side` is set, both are ignored. */
+/** With `scope`, `base` has no meaning; with `side`, neither has a meaning. */
 const comparison = {
   base: z.string().default('HEAD'),
   scope: ChangeScope.optional(),
   side: ChangeSide.optional().meta({
-    description: 'staged: the index, compared with HEAD. unstaged: the folder, compared with the index',
+    description: 'staged: what is staged, compared with HEAD. unstaged: the folder, compared with it',
   }),
   turn: z.string().optional().meta({ description: 'For the scope `turn`: its id; by default the last turn' }),
 }
 
-/**
- * Includes files that git does not list. It needs the scope `terminal`, because a shell could read the same files.
- */
+/** Widens a request to files that git does not list. A shell could read them too. */
 const all = {
   all: z
     .enum(['true', 'false'])

@@ -24,7 +24,8 @@ try {
   say(`refused: ${(thrown as { code?: string }).code}`)
 }
 /**
- * Connects to a server that does not allow the origin of this page, with the right and with a wrong token.
+ * Connects to a server that does not allow the origin of this page, with the right token and with a wrong
+ * token.
  */
 for (const given of [token, 'a-token-that-is-not-the-one']) {
   using outsider = createClient({ url: closed, token: given })

@@ -64,7 +64,6 @@ export function App() {
       </button>
       <Toasts />
       <div
-        // On a phone, the list is a page of its own.
         role={home && isNarrow ? 'main' : undefined}
         className={`min-h-0 border-line md:border-r md:max-lg:group-has-[[data-panel]]/page:hidden ${home ? '' : 'max-md:hidden'}`}
       >

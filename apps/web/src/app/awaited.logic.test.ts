@@ -13,23 +13,23 @@ const prompt = (paused: boolean): Prompt => ({
   ...(paused && { paused }),
 })
 
-it('says that a session waits for its machine instead of counting the time of its turn', () => {
+it('the page says that a session waits for its machine instead of counting the time of its turn', () => {
   expect(lastRow({ status: 'working', requests, queue })).toBe('Waits for laptop')
   expect(lastRow({ status: 'background', requests, queue })).toBe('Waits for laptop')
 })
 
-it('says when an answered turn continues', () => {
+it('the page says when an answered turn continues', () => {
   const text = lastRow({ status: 'parked', requests, queue })
   expect(text).toBe('Answered; continues when laptop is back')
 })
 
-it('says that a queued prompt waits for the machine, unless it is paused', () => {
+it('the page says that a queued prompt waits for the machine, unless it is paused', () => {
   expect(lastRow({ status: 'idle', requests, queue: [prompt(false)] })).toBe('Waits for laptop')
   expect(lastRow({ status: 'idle', requests, queue: [prompt(true)] })).toBeUndefined()
   expect(lastRow({ status: 'idle', requests, queue })).toBeUndefined()
 })
 
-it('says nothing while an open request waits for a person', () => {
+it('the last row is empty while an open request waits for a person', () => {
   const open = [{ type: 'permission' } as OpenRequest]
   expect(lastRow({ status: 'waiting', requests: open, queue })).toBeUndefined()
   expect(lastRow({ status: 'parked', requests: open, queue })).toBeUndefined()

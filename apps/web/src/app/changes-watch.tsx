@@ -18,7 +18,7 @@ export default function ChangesWatch() {
   return null
 }
 
-/** The list is read some time after a session was opened or a step has ended, because each time starts git. */
+/** The delay between the end of a step and the read of the list, because each read starts git. */
 const calmMs = 1_200
 
 /** Reads the number of changed files while the panel, which reads the whole list, is closed. */
@@ -47,7 +47,7 @@ function useCounting(): void {
   }, [id, reads, scope, turnId, ended])
 }
 
-/** The width from which the session list, the conversation and the changes fit side by side. */
+/** From this width on, the session list, the conversation and the changes fit side by side. */
 const wide = '(width >= 87.5rem)'
 const maxKept = 300
 
@@ -57,8 +57,8 @@ const shown = createPersistedStore<{ readonly sessions: readonly string[] }>('ch
 })
 
 /**
- * On a wide screen, opens the changes with the first change of a session, unless the person has seen and closed them
- * before. The focus stays where it is.
+ * On a wide screen, opens the changes panel at the first change of a session, unless its changes were shown
+ * before. Does not move the focus.
  */
 function useOpenWithFirstChange(): void {
   const id = useSessionState((state) => state.id)

@@ -20,7 +20,7 @@ export function useFileInAddress(id: string): void {
     wasShown.current = isShown
   }, [isShown])
 
-  // Leaving the session leaves its file.
+  // When the session page is left, its file is closed.
   useLayoutEffect(() => () => void (wasShown.current && leaveFile()), [])
 
   const last = useRef(panel)

@@ -12,7 +12,7 @@ const ended = (after: string, endedAt = now): Given => ({
 })
 const call = (kind: string, status = 'completed') => ({ type: 'tool-call', kind, status }) as Block
 
-it('finds new changes by the snapshots of the last turn, and earlier by a call that writes', () => {
+it('new changes are found by the snapshots of the last turn, and before its end by a call that writes', () => {
   expect(hasNewChanges(ended('b'), undefined, now)).toBe(true)
   expect(hasNewChanges(ended('a'), undefined, now)).toBe(false)
   expect(hasNewChanges(ended('b', now - 2 * 60 * 60_000), undefined, now)).toBe(false)

@@ -1,11 +1,11 @@
 import type { Block, SessionState } from '@parley/protocol'
 
-/** How long ago a turn may have ended for its changes to be new to the person. */
+/** The changes of a turn that ended longer ago than this are not new. */
 const newMs = 60 * 60_000
 
 const writes: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
 
-/** Whether the agent has changed files in the folder a short time ago. `last` is the last block that ended. */
+/** Whether the agent has recently changed files in the folder. `last` is the last block that ended. */
 export function hasNewChanges(
   { turn, lastTurn, snapshots }: Pick<SessionState, 'turn' | 'lastTurn' | 'snapshots'>,
   last: Block | undefined,

@@ -37,7 +37,7 @@ function hasModifier(event: KeyboardEvent): boolean {
   return event.ctrlKey || event.metaKey || event.altKey
 }
 
-/** Where single keys are switched off, a digit answers only the card that has the focus. */
+/** If single keys are switched off, a digit answers only the card that has the focus. */
 function mayAnswer({ key, target }: KeyboardEvent): boolean {
   if (key === 'Enter' || preferences.get().singleKeys) return true
   return target instanceof Element && target.closest('[data-testid=request]') !== null
@@ -47,14 +47,14 @@ function mayAnswer({ key, target }: KeyboardEvent): boolean {
 const fromPanels: ReadonlySet<Action> = new Set(['prompt', 'keys'])
 
 /**
- * True if the focus is in a side panel. There a digit still answers a card, but a letter is not a shortcut of
- * the page.
+ * True if the focus is in a side panel. In a panel, a digit still answers a card, but a letter is not a
+ * shortcut of the page.
  */
 function isInPanel(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('aside') !== null
 }
 
-/** What each action does. The session page handles `find`. */
+/** The effect of each action. The session page handles `find`. */
 const actions: { readonly [Name in Action]?: () => unknown } = {
   palette: () => pageDialog.set('palette'),
   new: () => may('prompt') && navigate({ name: 'new' }),
@@ -86,7 +86,10 @@ function step(by: number): void {
   if (id !== undefined) navigate({ name: 'session', id })
 }
 
-/** The sessions in the order in which the list shows them; while it is collapsed, the last changed one first. */
+/**
+ * The sessions in the order in which the list shows them; while the list is collapsed, the last changed
+ * session comes first.
+ */
 function idsInList(): readonly string[] {
   const rows = [...document.querySelectorAll<HTMLElement>('nav [data-session]')]
   if (rows.length > 0) return rows.map((row) => row.dataset.session ?? '')

@@ -108,7 +108,7 @@ function useKnownSession(): { readonly title: string; readonly agent: string; re
 /** The agent, the folder, the billing and the state of the session. */
 function SessionFacts({ agent, folder }: { agent: string; folder: string }) {
   const agentName = useAgentName(agent)
-  // Sessions have a place only if several servers can share them.
+  // Sessions have a place only if the server is a node.
   const mayRunElsewhere = useAllSessions().sessions.some(({ place }) => place !== undefined)
   const archived = useSessionState((state) => state.archived)
   const version = useSessionState((state) => state.connection?.agentVersion)
@@ -152,7 +152,7 @@ function Fact({ className, children }: { className?: string; children: ReactNode
   )
 }
 
-/** A path whose last segment stays readable if the whole path does not fit. */
+/** Shows a path. If the path does not fit, its last segment remains readable. */
 function Folder({ path }: { path: string }) {
   const name = folderName(path)
   const before = path.endsWith(name) ? path.slice(0, -name.length) : ''

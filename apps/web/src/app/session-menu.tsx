@@ -64,7 +64,7 @@ export default function SessionMenu({ onRename, onFind, onHandOff, ...menu }: Pr
       onSelect: () => run(navigator.clipboard.writeText(cwd).then(() => toast('Copied the folder path.'))),
     },
     prompts && agent?.capabilities.fork && { label: 'Fork', icon: GitFork, onSelect: () => run(fork()) },
-    prompts && { label: 'Go on with…', icon: ArrowRightLeft, onSelect: onHandOff },
+    prompts && { label: 'Hand over to another agent…', icon: ArrowRightLeft, onSelect: onHandOff },
     prompts &&
       agent?.capabilities.compaction && {
         label: 'Compact context',

@@ -45,7 +45,10 @@ function useCloseOnBack(): void {
   }, [])
 }
 
-/** Back from the address of a file leads to the conversation, even if the page was opened with that address. */
+/**
+ * The browser's Back button returns from a file to the conversation, even if the page was opened with the
+ * address of the file.
+ */
 function addToHistory(): void {
   const { href } = location
   const here = currentRoute()

@@ -8,7 +8,7 @@ import { Button } from '../parts/button.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
 import type { WorktreeRemoval } from '../session-data/worktree-removal.ts'
 
-/** Says what the removal of a worktree would delete, and removes it. */
+/** Lists what the removal of a worktree would delete, and removes the worktree when the person confirms. */
 export default function WorktreeDialog({
   removal,
   onClose,

@@ -11,7 +11,8 @@ import { toastError } from '../parts/toasts.tsx'
 import { useSessionState } from '../session-data/session-context.tsx'
 
 /**
- * Shows the state of the session's worktree above the composer while the agent cannot work in it, or if a step failed.
+ * Shows the state of the session's worktree above the composer while the agent cannot use the worktree, or if
+ * a step failed.
  */
 export default function WorktreeStrip() {
   const worktree = useSessionState((state) => state.worktree)
@@ -35,7 +36,7 @@ const titles: Readonly<Record<KnownWorktree['phase'], string>> = {
   making: 'Making the worktree…',
   preparing: 'Preparing the worktree…',
   ready: 'The worktree could not be removed.',
-  failed: 'The worktree could not be made ready.',
+  failed: 'The worktree could not be made or prepared.',
   removing: 'Removing the worktree…',
   removed: 'The worktree was removed.',
   restoring: 'Restoring the worktree…',
@@ -134,7 +135,7 @@ function Actions({ worktree: { phase, failure, saved } }: { worktree: KnownWorkt
 
 const isEndable: ReadonlySet<KnownWorktree['phase']> = new Set(['making', 'preparing'])
 
-/** How long a step has taken, once that is worth knowing. */
+/** The running time of a step. Steps that take less than three seconds show none. */
 function Elapsed({ since }: { since: number }) {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

@@ -15,7 +15,7 @@ test('the text of an actor has the person, and the browser, token or link', () =
   expect(actorText({ person: ana, via: 'library' })).toBe('Ana')
 })
 
-test('a decision by a link of the viewer is not said to be by the viewer', () => {
+test('a decision with a link of the viewer is not attributed to the viewer', () => {
   const byLink: Actor = { person: ana, link: { id: 'lnk_1', name: 'link for Bo' }, via: 'http' }
   expect(actorText(byLink)).toBe('Ana · link for Bo')
   expect(answererText(byLink, { personId: 'per_ana', deviceId: 'dev_1' })).toBe('link for Bo, created by you')

@@ -3,7 +3,7 @@ import { type Actor, visible } from '@parley/protocol'
 /** The person who uses the page, and their browser. Absent fields are not known yet. */
 type Viewer = { readonly personId?: string; readonly deviceId?: string }
 
-/** The id of the token of the server's machine, which commands of its owner use. */
+/** The id of the token of this machine, which the commands of the owner use. */
 const machineTokenId = 'tok_machine'
 
 /** The name of the browser, token or link of an actor. Undefined if the actor has none of these. */

@@ -18,7 +18,7 @@ export function editorName(choice: string): string {
 /** Schemes with which an address would run a script or show a page in the browser instead of opening an editor. */
 const refused = /^(javascript|data|vbscript|blob|file|about|filesystem|view-source|ws|wss):/i
 
-/** What is wrong with the address of another editor; undefined if it can be used. */
+/** The problem with the address of another editor; undefined if the address is valid. */
 export function editorProblem(address: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:/i.test(address)) return 'Start with the scheme of the editor, such as myeditor:.'
   if (refused.test(address)) return 'An address with this scheme opens no editor.'
@@ -31,7 +31,8 @@ export function editorProblem(address: string): string | undefined {
 export function editorAddress(choice: string, absolutePath: string, line = 1): string | undefined {
   const address = isKnownEditor(choice) ? editors[choice].address : choice
   if (editorProblem(address) !== undefined) return undefined
-  // Known addresses have a slash before the path, as the editors document them.
+  // In the addresses of known editors, a slash precedes `{path}`, and an absolute path begins with a slash
+  // too.
   const path = encodeURI(absolutePath).replace(/[?#:&+]/g, encodeURIComponent)
   return address
     .replace('/{path}', path.startsWith('/') ? path : `/${path}`)

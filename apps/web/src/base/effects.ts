@@ -15,7 +15,9 @@ export function useWindowEvent<Type extends keyof WindowEventMap>(
   }, [type])
 }
 
-/** Starts work with a signal. Returns the function that aborts it, for an effect to return. */
+/**
+ * Starts work with an abort signal. Returns the function that aborts the work, as the cleanup of an effect.
+ */
 export function abortable(work: (signal: AbortSignal) => unknown): () => void {
   const controller = new AbortController()
   work(controller.signal)

@@ -65,7 +65,6 @@ export function folderName(path: string): string {
   return path.split(/[\\/]/).filter(Boolean).at(-1) ?? path
 }
 
-/** A path inside a folder, without the folder. */
 export function relativePath(path: string, folder: string): string {
   const root = folder.endsWith('/') ? folder : `${folder}/`
   return folder !== '' && path.startsWith(root) ? path.slice(root.length) : path

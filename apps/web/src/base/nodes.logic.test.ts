@@ -19,7 +19,7 @@ it('names the machine of a session if there are several machines', () => {
   expect(machineOf(nodes, 'machine:laptop')).toEqual({ name: 'laptop', isAway: false })
 })
 
-it('has the folders of a place only on the machine of its own server', () => {
+it('a place is local only if it is the place of the server of the page', () => {
   const nodes = [node(1, 'desk'), node(2, 'laptop')]
   expect(['machine:desk', 'machine:laptop'].map((place) => isOwnPlace(nodes, place))).toEqual([true, false])
   expect(isOwnPlace([], undefined)).toBe(true)

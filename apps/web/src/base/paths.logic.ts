@@ -1,6 +1,6 @@
 /**
- * A path as the tree of a folder has it: relative to the folder, without `.` and `..`. Relative paths start in `from`.
- * Undefined if the path is outside the folder.
+ * A path in the form that the file tree uses: relative to the folder, without `.` and `..`. Relative paths
+ * start in `from`. Undefined if the path is outside the folder.
  */
 export function pathInside(folder: string, path: string, from = ''): string | undefined {
   const root = folder.endsWith('/') ? folder : `${folder}/`

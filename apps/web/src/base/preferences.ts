@@ -25,7 +25,7 @@ export type Preferences = {
   readonly listFiles: boolean
   /** Whether the changes panel opens by itself with the first change of a session. */
   readonly openChanges: boolean
-  /** What the changes panel compares; until a person chooses, this depends on the folder. */
+  /** The comparison that the changes panel shows; until the person chooses one, it depends on the folder. */
   readonly changesScope?: ChangeScope
   /** Whether the session list is collapsed to a narrow bar of buttons. */
   readonly sidebarCollapsed: boolean
@@ -33,7 +33,7 @@ export type Preferences = {
   readonly foldedGroups: { readonly [group: string]: true }
   /** Whether long lines of a file are wrapped. */
   readonly wrapLines: boolean
-  /** The editor that opens files: a known one, or an address with `{path}` and `{line}`. */
+  /** The editor that opens files: a known editor, or an address with `{path}` and `{line}`. */
   readonly editor?: string
   /** Widths in pixels of the panels that the person has resized. */
   readonly panelWidths: { readonly [panel: string]: number | undefined }
@@ -57,7 +57,7 @@ export const preferences = createPersistedStore<Preferences>('preferences', {
 })
 
 export function setPreferences(change: Partial<Preferences>): void {
-  // Only a panel that the person opens takes the focus, not one that a reload restores.
+  // Only a panel that the person opens takes the focus, not a panel that a reload restores.
   if (change.sidePanel) claimFocus(change.sidePanel)
   preferences.set((before) => ({ ...before, ...change }))
 }

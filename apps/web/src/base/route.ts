@@ -40,7 +40,7 @@ function isBesideHere(to: Route): boolean {
   return to.name === 'session' && to.file !== undefined && here.name === 'session' && here.id === to.id
 }
 
-/** How many entries of the browser's history were added since a panel was opened. */
+/** The number of entries that were added to the browser's history since a panel was opened. */
 export function panelDepth(): number {
   const depth: unknown = history.state?.panel
   return typeof depth === 'number' ? depth : 0

@@ -43,8 +43,8 @@ export function useMay(scope: Scope): boolean {
 }
 
 /**
- * Whether the server has the feature. True until the features are known, because only a server inside another program
- * may lack one.
+ * Whether the server has the feature. True until the features are known, because only an embedded server may
+ * lack a feature.
  */
 export function useHas(feature: keyof NonNullable<Me['features']>): boolean {
   return useStore(self, ({ features }) => features?.[feature] ?? true)

@@ -19,7 +19,7 @@ export type Action = keyof typeof defaultShortcuts
 /** The shortcuts that the person changed; null if the person removed the shortcut of an action. */
 export type ChosenShortcuts = { readonly [Name in Action]?: string | null }
 
-/** What a shortcut is derived from: a key press. */
+/** The fields of a key press from which a shortcut is derived. */
 export type Press = Pick<
   KeyboardEvent,
   'key' | 'code' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey' | 'getModifierState'
@@ -28,8 +28,8 @@ export type Press = Pick<
 const modifiers = new Set(['Control', 'Shift', 'Alt', 'Meta', 'AltGraph', 'CapsLock', 'Dead', 'Process'])
 
 /**
- * The shortcut of a key press, such as `Ctrl+K` or `?`; undefined for a modifier alone. The Command key of a Mac counts
- * as Ctrl. Shift is named only for keys that do not already give another character with it.
+ * The shortcut of a key press, such as `Ctrl+K` or `?`; undefined for a modifier alone. The Command key of a
+ * Mac counts as Ctrl. `Shift` is included only for keys that give the same character with and without it.
  */
 export function shortcutOf(press: Press): string | undefined {
   const { key, code, ctrlKey, metaKey, shiftKey } = press
@@ -38,7 +38,7 @@ export function shortcutOf(press: Press): string | undefined {
   const types = press.getModifierState('AltGraph')
   const command = metaKey || (ctrlKey && !types)
   const alt = press.altKey && !types
-  // With Alt, a Mac types other characters: the letter is that of the key.
+  // With Alt, a Mac reports another character, so the letter is taken from the physical key.
   const typed = alt ? (/^(?:Key|Digit)(.)$/.exec(code)?.[1] ?? key) : key
   const isLetter = typed.length === 1 && typed.toLowerCase() !== typed.toUpperCase()
   const name = typed === ' ' ? 'Space' : isLetter ? typed.toUpperCase() : typed
@@ -51,7 +51,7 @@ export function isSingleKey(shortcut: string): boolean {
   return shortcut.replace(/^Shift\+/, '').length === 1
 }
 
-/** The keys of a shortcut, to be shown. */
+/** The keys of a shortcut, for display. */
 export function keysIn(shortcut: string): readonly string[] {
   return shortcut.split(/\+(?=.)/)
 }

@@ -9,7 +9,10 @@ import {
 } from './shortcuts.logic.ts'
 import { useStore } from './store.ts'
 
-/** The action whose shortcut was pressed. Single keys have none if the person has switched them off. */
+/**
+ * The action whose shortcut was pressed. Undefined for a single key if the person has switched single keys
+ * off.
+ */
 export function pressedAction(press: Press): Action | undefined {
   const { shortcuts, singleKeys } = preferences.get()
   const shortcut = shortcutOf(press)
@@ -17,7 +20,10 @@ export function pressedAction(press: Press): Action | undefined {
   return actionOf(shortcut, shortcuts)
 }
 
-/** The shortcut of an action, if it has one that works. */
+/**
+ * The shortcut of an action. Undefined if it has none, or if it is a single key and single keys are switched
+ * off.
+ */
 export function useShortcut(action: Action): string | undefined {
   return useStore(preferences, ({ shortcuts, singleKeys }) => {
     const shortcut = chosenShortcut(action, shortcuts)
@@ -25,7 +31,7 @@ export function useShortcut(action: Action): string | undefined {
   })
 }
 
-/** Gives an action a shortcut, or takes it away (null). Undefined restores the default. */
+/** Sets the shortcut of an action. Null removes it; undefined restores the default. */
 export function chooseShortcut(action: Action, shortcut: string | null | undefined): void {
   const { [action]: _, ...others } = preferences.get().shortcuts
   setPreferences({ shortcuts: shortcut === undefined ? others : { ...others, [action]: shortcut } })

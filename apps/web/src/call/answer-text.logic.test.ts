@@ -70,7 +70,7 @@ describe('the description of an answer', () => {
   })
 })
 
-it('notes that a question was not answered, or was answered by a carried answer', () => {
+it('a note says that a question was not answered, or was answered by a carried answer', () => {
   const note = (rest: object) =>
     questionNote({ requestId: 'req_1', outcome: 'answered', by: 'person', ...rest } as QuestionResolution)
   expect([note({}), note({ outcome: 'cancelled' }), note({ carriedFrom: 'req_0' })]).toEqual([

@@ -32,7 +32,7 @@ function CallDetail({ call, diffs, live, folder }: Props) {
       {call.status === 'failed' && call.content.length > 0 && (
         <p className="text-xs font-medium text-bad">Error</p>
       )}
-      {/* The search looks for a word of the result here. */}
+      {/* A search marks the found words of the result inside this element. */}
       <div data-result className="contents">
         {call.content.map((part, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: parts are identified by their index

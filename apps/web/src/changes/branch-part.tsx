@@ -11,7 +11,10 @@ import { useSessionId } from '../session-data/session-context.tsx'
 import { branchText, mayPush } from './branch-text.logic.ts'
 import { PullRequestPart } from './pull-request-part.tsx'
 
-/** The checked-out branch, its unpushed commits and its pull request. It is read again with each list of changes. */
+/**
+ * The checked-out branch, its unpushed commits and its pull request. All of it is read again with each list
+ * of changes.
+ */
 export function BranchPart({ changes }: { changes: Changes }) {
   const id = useSessionId()
   const [info, setInfo] = useState<BranchInfo>()

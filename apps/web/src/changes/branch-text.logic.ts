@@ -1,7 +1,7 @@
 import type { BranchInfo, PullRequest, PullRequestCheck } from '@parley/protocol'
 import { plural, visible } from '../base/format.logic.ts'
 
-/** What can be said about the branch and its remote, in one or two sentences. */
+/** The state of the branch and its remote, in one or two sentences. */
 export function branchText({ branch, commit, isBase, remote, trusted, unfinished }: BranchInfo): string {
   if (commit === undefined) return 'There is no commit yet.'
   if (branch === undefined) return 'No branch is checked out, so nothing can be pushed.'
@@ -20,7 +20,7 @@ export function branchText({ branch, commit, isBase, remote, trusted, unfinished
   return ahead === 0 ? `${missing}.` : `${missing}: merge or rebase before you push.`
 }
 
-/** Whether there is something to push that the remote would accept. */
+/** Whether the branch has a commit that can be pushed. */
 export function mayPush({ branch, commit, isBase, remote, trusted, unfinished }: BranchInfo): boolean {
   if (branch === undefined || commit === undefined || isBase || !remote || !trusted) return false
   if (unfinished !== undefined) return false

@@ -94,7 +94,10 @@ function Review({ changes, comparison, error, stamps, refresh }: ReturnType<type
 
 const none: readonly FileChange[] = []
 
-/** What the keys do with the current file. Afterwards the focus is on the next file, because this one may disappear. */
+/**
+ * The actions of the keys on the current file. They move the focus to the next file, because the current file
+ * may disappear.
+ */
 function useReviewActions(place: RefObject<HTMLElement | null>, files: readonly FileChange[]): ReviewActions {
   const sessionId = useSessionId()
   const writing = useWriting()

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { diffLines } from '../parts/diff/lines.logic.ts'
 import { coloursOf, sidesOf } from './colours.logic.ts'
 
-it('splits a diff into the old and the new text', () => {
+it('a diff is split into the old and the new text', () => {
   const patch = '@@ -1,3 +1,3 @@\n first\n-old\n+new\n last\n'
   const { after, before } = sidesOf(diffLines({ path: 'x', patch }).hunks)
   expect(after.code).toBe('first\nnew\nlast')
@@ -15,7 +15,7 @@ it('splits a diff into the old and the new text', () => {
 const tokensOf = ({ code }: { code: string }) =>
   code === '' ? undefined : code.split('\n').map((text) => [[text, 'keyword'] as const])
 
-it('takes the colours of unchanged and added lines from the new text, those of removed lines from the old text', () => {
+it('the colours of unchanged and added lines come from the new text, those of removed lines from the old text', () => {
   const colouredIn = (patch: string) => {
     const sides = sidesOf(diffLines({ path: 'x', patch }).hunks)
     const tokens = { after: tokensOf(sides.after), before: tokensOf(sides.before) }
@@ -32,7 +32,7 @@ it('takes the colours of unchanged and added lines from the new text, those of r
   ])
 })
 
-it('colours one side if only that one has tokens, and nothing if neither has', () => {
+it('one side is coloured if only this side has tokens, and nothing if neither side has', () => {
   const sides = sidesOf(diffLines({ path: 'x', patch: '@@ -1 +1 @@\n-old\n+new\n' }).hunks)
   const after = tokensOf(sides.after)
   expect([...(coloursOf(sides, { after, before: undefined }) ?? [])].map(([{ text }]) => text)).toEqual([

@@ -11,7 +11,7 @@ import { useSessionId, useSessionState } from '../session-data/session-context.t
 
 type Props = { changes: Changes; onDone: () => void }
 
-/** Commits what is staged or, if nothing is staged, all changed files. */
+/** Commits the staged changes or, if nothing is staged, all changed files. */
 export function CommitBar({ changes, onDone }: Props) {
   const [open, setOpen] = useState(false)
   if (!useMay('decide') || changes.files.length === 0 || changes.cut) return null
@@ -67,7 +67,7 @@ function CommitForm({ changes, onClose, onDone }: Props & { onClose: () => void 
     >
       <p className="text-xs text-soft">
         {staged.length > 0
-          ? `Commits what is staged: ${plural(staged.length, 'file')}.`
+          ? `Commits the staged changes: ${plural(staged.length, 'file')}.`
           : `Nothing is staged: commits all ${plural(files.length, 'changed file')}.`}
         {isRunning && ' You can commit when the turn has ended.'}
       </p>
@@ -120,7 +120,7 @@ type Commit = {
 }
 
 async function sendCommit({ sessionId, message, files, isStaged, verify }: Commit): Promise<void> {
-  // What is staged may be stored in another form than the files in the folder.
+  // Staged content can differ from the file in the folder, for example because a filter changed it.
   const listed = isStaged
     ? (await client.call('listChanges', { params: { id: sessionId }, query: { side: 'staged' } })).files
     : files

@@ -1,7 +1,7 @@
 import type { ChangeScope, Changes, Compared, LeftOut } from '@parley/protocol'
 import { timeOf, visible } from '../base/format.logic.ts'
 
-/** The scopes in the order of the choice. */
+/** The scopes in the order of the menu, with their names. */
 export const scopeNames: Readonly<Record<ChangeScope, string>> = {
   turn: 'Turn',
   session: 'Session',
@@ -35,10 +35,10 @@ export function comparedText({ base, branch, compared }: Changes, now: number): 
   }
 }
 
-/** Whether there is nothing to compare with, which the sentence says. */
+/** True if there is no earlier state to compare with. */
 const hasNothing = ({ from }: Compared) => from.tree === undefined && from.commit === undefined
 
-/** What the person should know about the comparison, most important first. */
+/** Notes on the limits of the comparison, most important first. */
 export function comparisonNotes(compared: Compared): string[] {
   const { marked, shared, leftOut } = compared
   const notes: string[] = []
@@ -68,7 +68,7 @@ function leftOutText({ path, reason }: LeftOut): string {
   return `${visible(path)} (${reasons[reason] ?? visible(reason)})`
 }
 
-/** The sentence in place of an empty list. */
+/** The sentence that is shown instead of an empty list. */
 export function emptyText({ compared }: Changes): string | undefined {
   if (compared?.marked === 'missing' && hasNothing(compared)) return undefined
   switch (compared?.scope) {

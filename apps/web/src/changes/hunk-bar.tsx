@@ -3,7 +3,7 @@ import { hunkRange } from '@parley/protocol/diff'
 import type { Hunk } from '../parts/diff/lines.logic.ts'
 import { useWriting } from './writing.tsx'
 
-/** The row above a hunk, with what can be done with the hunk alone. */
+/** The row above a hunk, with the actions for this hunk. */
 export function HunkBar({ file, hunk, at }: { file: FileChange; hunk: Hunk; at: number }) {
   const writing = useWriting()
   return (

@@ -21,7 +21,7 @@ type RowsProps = {
   onChoose: (at: { hunk: number; line: number }) => void
 } & RemarkEditor
 
-/** The first changed line of a hunk, to which the keys `]` and `[` lead. */
+/** The first changed line of a hunk. The keys `]` and `[` move the focus to it. */
 const firstChange = ({ lines }: Hunk) => lines.findIndex(({ type }) => type !== 'same')
 
 export function StackedRows({ hunk, ...rest }: RowsProps) {

@@ -20,14 +20,14 @@ import { requestText } from './branch-text.logic.ts'
 
 const pollMs = 30_000
 
-/** The pull request of the branch. It is asked for while it is visible. */
+/** The pull request of the branch. It is loaded at intervals while the page is visible. */
 export function PullRequestPart() {
   const id = useSessionId()
   const [info, setInfo] = useState<PullRequestInfo>()
   const [asked, setAsked] = useState(0)
   const visiblePage = usePageVisible()
   const [prompts, decides] = [useMay('prompt'), useMay('decide')]
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` asks again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `asked` repeats the request
   useEffect(() => {
     if (!visiblePage || !prompts) return undefined
     const controller = new AbortController()
@@ -64,7 +64,7 @@ function Outside({ href, children }: { href: string; children: string }) {
   )
 }
 
-/** What others have written becomes a draft. Only the person sends it. */
+/** Comments and checks that others wrote become a draft. Only the person can send it. */
 function Request({ request }: { request: PullRequest }) {
   const sessionId = useSessionId()
   const { number, title, url, comments, checks } = request

@@ -15,7 +15,7 @@ type Editing = Remark
 export type RemarkEditor = {
   readonly remarks: readonly Remark[]
   readonly editing: Editing | undefined
-  /** Opens the form for a remark on lines of a hunk that follow each other. */
+  /** Opens the form for a remark on adjacent lines of a hunk. */
   onEdit(lines: readonly DiffLine[]): void
   onWrite(text: string): void
   onSave(text: string): void
@@ -44,7 +44,10 @@ export function useRemarkEditor(path: string): RemarkEditor {
   }
 }
 
-/** The remark on a line, or the form to write one. A plain function: most lines have neither and need no component. */
+/**
+ * The remark on a line, or the form for a new remark. A plain function, because most lines have neither and
+ * need no component.
+ */
 export function remarkRow(
   line: DiffLine,
   { path, split, ...editor }: RemarkEditor & { readonly path: string; readonly split: boolean },
@@ -104,7 +107,7 @@ export function RemarkForm({ editing, remarks, onWrite, onSave, onCancel }: Prop
         value={text}
         onChange={(event) => onWrite(event.target.value)}
         onKeyDown={(event) => {
-          // The keys of the panel are letters here.
+          // In the field, the shortcut keys of the panel type characters.
           event.stopPropagation()
           if (event.key === 'Escape') onCancel()
           if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) onSave(text)

@@ -1,14 +1,14 @@
 import { plural } from '../base/format.logic.ts'
 import type { DiffLine } from '../parts/diff/lines.logic.ts'
 
-/** A remark on a line or on neighbouring lines of a diff, kept until all remarks are sent together. */
+/** A remark on one or several adjacent lines of a diff, kept until all remarks are sent together. */
 export type Remark = {
   readonly path: string
   /** The last line. The remark is shown below it. */
   readonly line: number
-  /** `before`: the last line is a removed one, numbered as in the text before the change. */
+  /** `before`: the last line is a removed line, numbered as in the text before the change. */
   readonly side: 'before' | 'after'
-  /** The first of several lines, numbered like the last one. */
+  /** The first line of a remark on several lines, numbered like `line`. */
   readonly firstLine?: number
   readonly quote: string
   readonly text: string
@@ -23,7 +23,7 @@ export function placeOf(line: DiffLine, path: string): Place {
 
 const signs = { added: '+', removed: '-', same: ' ' }
 
-/** An empty remark on lines of a hunk that follow each other. */
+/** An empty remark on adjacent lines of a hunk. */
 export function remarkOn(lines: readonly DiffLine[], path: string): Remark {
   const last = lines.at(-1)
   if (!last) throw new Error('A remark needs a line.')

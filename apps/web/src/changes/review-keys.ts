@@ -2,7 +2,10 @@ import type { KeyboardEvent } from 'react'
 import { isEditable } from '../base/focus.ts'
 import { preferences } from '../base/preferences.ts'
 
-/** The parts of the panel that keys lead to. A file is a section with `data-path`, a hunk a row with `data-hunk`. */
+/**
+ * The parts of the panel that keys can focus. A file is a section with `data-path`, a hunk a row with
+ * `data-hunk`.
+ */
 const filesIn = (panel: Element) => [...panel.querySelectorAll<HTMLElement>('section[data-path]')]
 const hunksIn = (file: Element | undefined) => [
   ...(file?.querySelectorAll<HTMLElement>('tr[data-hunk]') ?? []),
@@ -69,7 +72,10 @@ function showRow(panel: Element, row: HTMLElement): void {
   row.scrollIntoView({ block: 'nearest' })
 }
 
-/** Opens the form of a remark on the line with the focus or the chosen lines, else on the first change of the file. */
+/**
+ * Opens the remark form on the chosen lines or on the focused line, otherwise on the first change of the
+ * file.
+ */
 function remark(panel: Element): void {
   const file = fileWithFocus(panel)
   const focused = document.activeElement?.closest<HTMLElement>('tr[data-at]')
@@ -121,7 +127,7 @@ export function handleReviewKey(
     x: () => pressInHunk(panel, 'discard') || withPath(panel, onDiscard),
   }
   const action = keys[event.key]
-  // A key that is held moves on, but discards or marks only once.
+  // A held key repeats movements, but discards or marks only once.
   if (!action || (event.repeat && !moves.has(event.key))) return
   event.preventDefault()
   action()

@@ -13,7 +13,10 @@ const questions = {
   base: 'What would a pull request contain?',
 }
 
-/** The choice of what is compared, with a sentence on what is shown. `changes` is undefined until they are loaded. */
+/**
+ * The menu of scopes, with a sentence that says what is compared. `changes` is undefined until they are
+ * loaded.
+ */
 export function ScopeChoice({ changes }: { changes: Changes | undefined }) {
   const sessionId = useSessionId()
   const { scope } = useComparison()

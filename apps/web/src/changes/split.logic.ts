@@ -3,7 +3,7 @@ import type { DiffLine } from '../parts/diff/lines.logic.ts'
 /** A row of two columns: a line before the change and the line that replaces it. */
 type Pair = { readonly before?: DiffLine; readonly after?: DiffLine }
 
-/** Puts removed lines beside the added ones that follow them. */
+/** Puts removed lines beside the added lines that follow them. */
 export function pairsOf(lines: readonly DiffLine[]): readonly Pair[] {
   const pairs: Pair[] = []
   let removed: DiffLine[] = []

@@ -13,7 +13,7 @@ import { type Stamps, stampsAfter } from './stamps.logic.ts'
 
 type Seen = {
   readonly changes?: Changes
-  /** What was compared for `changes`. */
+  /** The comparison whose result `changes` is. */
   readonly comparison: Comparison
   readonly stamps: Stamps
   readonly error?: string

@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, type RefObject, useRef, useState } from 'react'
 import type { DiffLine, Hunk } from '../parts/diff/lines.logic.ts'
 
-/** Neighbouring lines of one hunk, by their indexes. */
+/** Adjacent lines of one hunk, by their indexes. */
 export type LineChoice = { readonly hunk: number; readonly from: number; readonly to: number }
 type Place = { readonly hunk: number; readonly line: number }
 

@@ -11,7 +11,7 @@ const file = (path: string, blob?: string): FileChange => ({
 })
 const files = [file('a', '1'), file('b', '2'), file('c', '3'), file('d')]
 
-it('counts a file as viewed only with the content that was viewed', () => {
+it('a file is viewed only with the content that was viewed', () => {
   const marks = new Map([
     ['a', '1'],
     ['b', 'other'],
@@ -19,7 +19,7 @@ it('counts a file as viewed only with the content that was viewed', () => {
   expect(files.map((one) => isViewed(marks, one))).toEqual([true, false, false, false])
 })
 
-it('finds the next file that is not viewed, from the start again after the last one', () => {
+it('the next file that is not viewed is found, from the start again after the last file', () => {
   const marks = new Map([['b', '2']])
   expect(nextUnviewed(marks, files, 'a')?.path).toBe('c')
   expect(nextUnviewed(marks, files, 'd')?.path).toBe('a')

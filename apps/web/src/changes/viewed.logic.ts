@@ -8,7 +8,7 @@ export function isViewed(marks: ViewedMarks, { path, blob }: FileChange): boolea
   return blob !== undefined && marks.get(path) === blob
 }
 
-/** The next file that is not viewed: after the given one, else from the start of the list. */
+/** The next file that is not viewed: after the given file, otherwise from the start of the list. */
 export function nextUnviewed(
   marks: ViewedMarks,
   files: readonly FileChange[],

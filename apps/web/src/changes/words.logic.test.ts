@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { diffLines } from '../parts/diff/lines.logic.ts'
 import { piecesOf, wordsOf } from './words.logic.ts'
 
-it('marks the changed words of lines that replace similar lines, up to a limit', () => {
+it('the changed words of lines that replace similar lines are marked, up to a limit', () => {
   const { hunks } = diffLines({
     path: 'x',
     before: 'call(one, 1)\nsame\n',
@@ -19,7 +19,7 @@ it('marks the changed words of lines that replace similar lines, up to a limit',
   expect(wordsOf(diffLines({ path: 'x', patch }).hunks).size).toBe(800)
 })
 
-it('cuts tokens where changed words begin and end', () => {
+it('tokens are cut where changed words begin and end', () => {
   const tokens = [
     ['const', 'keyword'],
     [' a = ', ''],

@@ -2,7 +2,7 @@ import { changedWords, type LineParts } from '@parley/protocol/diff'
 import { type DiffLine, type Hunk, lineText } from '../parts/diff/lines.logic.ts'
 import { pairsOf } from './split.logic.ts'
 
-/** The changed words of each line that replaces a similar one, or is replaced by one. */
+/** The changed words of each line that replaces a similar line, or is replaced by a similar line. */
 export type Words = ReadonlyMap<DiffLine, LineParts>
 
 /** The maximum number of line pairs of a file that are compared: each takes up to a tenth of a millisecond. */

@@ -6,11 +6,14 @@ import { useMay } from '../base/self.ts'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 
-/** What a person can do with the shown changes, besides reading them. */
+/** The actions on the shown changes. */
 export type Writing = {
   /** Discards the changes of a file, or some hunks of its patch. */
   discard(file: FileChange, hunks?: readonly HunkRange[]): void
-  /** Stages a file or some of its hunks, or unstages a file that is staged. Absent if the changes are not those since HEAD. */
+  /**
+   * Stages a file or some of its hunks, or unstages a file that is staged. Absent if the folder is not
+   * compared with HEAD.
+   */
   stage?(file: FileChange, hunks?: readonly HunkRange[]): void
 }
 
@@ -36,7 +39,7 @@ export function WritingProvider({ base, scope, onDone, children }: ProviderProps
   return <WritingContext value={writing}>{children}</WritingContext>
 }
 
-/** How long the undo of a discard is offered. */
+/** The time for which a discard can be undone from its message. */
 const undoMs = 20_000
 
 type Parts = {
@@ -73,7 +76,7 @@ function createWriting({ sessionId, base, scope, onDone }: Parts): Writing {
     client.command(sessionId, { type: 'changes.restore', discarded }).then(
       () => {
         onDone()
-        toast('Restored what was discarded')
+        toast('Restored the discarded changes')
       },
       (thrown) => refused(thrown, onDone),
     )
@@ -92,7 +95,7 @@ async function stage(
     await client.command(sessionId, { type: 'changes.stage', files })
     return
   }
-  // What is staged may be stored in another form than the file in the folder.
+  // Staged content can differ from the file in the folder, for example because a filter changed it.
   const inIndex = await client.call('listChanges', { params: { id: sessionId }, query: { side: 'staged' } })
   const files = inIndex.files.flatMap((file) =>
     file.path === path && file.blob !== undefined ? [{ path, blob: file.blob, ...moved }] : [],

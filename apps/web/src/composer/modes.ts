@@ -23,7 +23,7 @@ export function isWide(mode: PermissionMode): boolean {
   return mode === 'accept-edits' || mode === 'bypass'
 }
 
-/** The modes that the person may choose, and the current one. */
+/** The modes that the person may choose, and the current mode. */
 export function useChoosable(
   modes: readonly PermissionMode[],
   current: PermissionMode,

@@ -16,8 +16,8 @@ import { useSessionId, useSessionState } from '../session-data/session-context.t
 type Props = { queue: readonly Prompt[]; steers: readonly Prompt[] }
 
 /**
- * The prompts that wait at the server: steered ones until the agent accepts them, then the queue in the order in which
- * it will run. Paused prompts come last.
+ * The prompts that wait at the server: steered prompts until the agent accepts them, then the queue in the
+ * order in which it will run. Paused prompts come last.
  */
 export default function QueuedPrompts({ queue, steers }: Props) {
   const paused = pausedPrompts({ queue })

@@ -29,7 +29,7 @@ type Props = {
   route: SessionRoute & { readonly file: string }
   wrap: boolean
   found: readonly CodeMatch[]
-  /** The current one of the matches. */
+  /** The current match. */
   now: CodeMatch | undefined
   query: string
   list: RefObject<CodeList | null>
@@ -46,7 +46,7 @@ export function CodeView({ code, route, wrap, found, now, query, list }: Props) 
     estimateSize: () => rowHeight,
     overscan: 12,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the heights of all rows are other ones
+  // biome-ignore lint/correctness/useExhaustiveDependencies: wrapping changes the heights of all rows
   useEffect(() => virtualizer.measure(), [wrap, virtualizer])
   useImperativeHandle(list, () => ({
     showRow: (index) => virtualizer.scrollToIndex(index, { align: 'center' }),

@@ -42,7 +42,7 @@ type Props = {
   onRefresh: () => void
 }
 
-/** The path of the shown file, and what can be done with it. */
+/** The path of the shown file, with its actions. */
 export function FileHead({ route, file, rendered, finding, onRender, onFind, onRefresh }: Props) {
   const findKeys = useShortcut('find')
   const wrap = useStore(preferences, (state) => state.wrapLines)
@@ -65,7 +65,7 @@ export function FileHead({ route, file, rendered, finding, onRender, onFind, onR
         <span className="min-w-0 flex-1 truncate px-1 text-faint">{file && sizeText(file.size)}</span>
         {rendered !== undefined && (
           <IconButton
-            label={rendered ? 'Show the source' : 'Show it rendered'}
+            label={rendered ? 'Show the source' : 'Show rendered'}
             onClick={() => onRender(!rendered)}
           >
             {rendered ? <Code size={15} /> : <Eye size={15} />}
@@ -118,7 +118,7 @@ function PathText({ path }: { path: string }) {
   )
 }
 
-/** Leads to the changes of a file that is known to be changed. */
+/** Links to the changes of the file, if the file is known to be changed. */
 function Status({ route, path }: { route: SessionRoute; path: string | undefined }) {
   const status = useKnownChanges(route.id).get(path ?? '')
   if (status === undefined || path === undefined) return null
@@ -161,7 +161,10 @@ function Version({ route }: { route: Props['route'] }) {
   )
 }
 
-/** Opens the file in the chosen editor of this machine. Only a file that the server has read has the path for it. */
+/**
+ * Opens the file in the chosen editor of this machine. Only a file that the server has read has an absolute
+ * path.
+ */
 function EditorLink({ file, line }: { file: FileContent | undefined; line: number | undefined }) {
   const editor = useStore(preferences, (state) => state.editor)
   if (editor === undefined || file?.absolutePath === undefined) return null

@@ -15,7 +15,7 @@ type Props = OpenMenu & {
   file: FileContent | undefined
 }
 
-/** What can be copied of the shown file, and the editors that can open it. */
+/** Copies the path, the text or the link of the shown file, and opens it in an editor. */
 export default function FileMenu({ route, file, ...menu }: Props) {
   const chosen = useStore(preferences, (state) => state.editor)
   const copy = (text: string, what: string) => () => void copyText(text, () => toast(`Copied ${what}.`))
@@ -53,7 +53,7 @@ export default function FileMenu({ route, file, ...menu }: Props) {
   return <MenuList {...menu} entries={entries.filter((entry) => entry !== false && entry !== undefined)} />
 }
 
-/** Opens the file, and remembers the editor for the next one. */
+/** Opens the file, and stores the editor as the default. */
 function openIn(editor: KnownEditor, path: string, line: number | undefined): void {
   setPreferences({ editor })
   const address = editorAddress(editor, path, line)

@@ -19,7 +19,7 @@ export function ProblemText({ problem: { title, text, needsTerminal } }: { probl
   )
 }
 
-/** Files of the session with the same name as a file that is missing. They are looked for when the file was asked for. */
+/** Files of the session with the same name as the missing file. */
 export function FilesNamedLike({ route }: { route: SessionRoute & { readonly file: string } }) {
   const id = useSessionId()
   const name = folderName(route.file)

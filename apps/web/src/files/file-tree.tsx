@@ -76,7 +76,10 @@ type RowsProps = {
   onChoose: (row: TreeRow) => void
 }
 
-/** The rows in view. The tree keeps the focus, and names the active row: a row that is scrolled out is not rendered. */
+/**
+ * The rows in view. The tree keeps the focus and names the active row in `aria-activedescendant`, because a
+ * row that is scrolled out of view is not rendered.
+ */
 function Rows({ rows, shown, onToggle, onChoose }: RowsProps) {
   const statuses = useKnownChanges(useSessionId())
   const scroller = useRef<HTMLDivElement>(null)
@@ -93,7 +96,7 @@ function Rows({ rows, shown, onToggle, onChoose }: RowsProps) {
   })
   const id = useId()
   const shownIndex = rows.findIndex((row) => row.path === shown)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when a file is opened, and when its row is there
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when a file is opened, and when its row is loaded
   useEffect(() => {
     if (shownIndex < 0) return
     setPath(shown)

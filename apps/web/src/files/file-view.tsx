@@ -27,7 +27,7 @@ export function FileView({ route, finding, onFind }: Props) {
   const folder = useSessionState((state) => state.cwd)
   const [asSource, setAsSource] = useState(false)
   const rendering = file && renderingOf(file)
-  // Only the source has line numbers.
+  // Line numbers exist only in the source.
   const isRendered = rendering !== undefined && !asSource && route.line === undefined
   const place = useRef<HTMLElement>(null)
   useFocusOnOpen(place, route, file !== undefined || error !== undefined)
@@ -110,7 +110,10 @@ function Note({ children }: { children: ReactNode }) {
   return <p className="px-4 py-3 text-sm text-soft">{children}</p>
 }
 
-/** A file that a person opens gets the focus, once it is there. Another version of it does not. */
+/**
+ * Focuses a file that the person opened, once it is loaded. Another version of the same file does not take
+ * the focus.
+ */
 function useFocusOnOpen(place: RefObject<HTMLElement | null>, route: FileRoute, isReady: boolean): void {
   const last = useRef<FileRoute>(undefined)
   useEffect(() => {

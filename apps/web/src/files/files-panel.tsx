@@ -8,7 +8,9 @@ import { type FileRoute, FileView } from './file-view.tsx'
 import { NameFilter } from './name-filter.tsx'
 import { treeOf } from './session-tree.ts'
 
-/** The files of the session's folder: the tree, and the file of the address. Side by side if there is room. */
+/**
+ * The file tree of the session's folder, and the file of the address. Both are side by side if there is room.
+ */
 export default function FilesPanel() {
   const id = useSessionId()
   const route = useRoute()

@@ -31,7 +31,7 @@ export function FindInFile({ query, count, place, onQuery, onStep, onLine, onClo
   return (
     <search className="flex items-center gap-0.5 border-b border-line px-2 py-1">
       <input
-        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to find
+        // biome-ignore lint/a11y/noAutofocus: it appears because the person opened the search
         autoFocus
         aria-label="Find in the file, or go to a line such as :120"
         placeholder="Find, or :120 for a line"

@@ -1,6 +1,6 @@
 import type { FileContent } from '@parley/protocol'
 
-/** How a text can be shown besides its source. */
+/** The ways to show a text besides its source. */
 export type Rendering = 'markdown' | 'picture'
 
 /** The length above which Markdown is shown as source: rendering it would block the page. */

@@ -8,7 +8,7 @@ import { IconButton } from '../parts/button.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 
 const limit = 100
-/** The pause in typing after which the server is asked. */
+/** The pause in typing after which the search is sent to the server. */
 const pauseMs = 80
 
 type Found = { readonly query: string; readonly files: readonly string[]; readonly problem?: string }
@@ -59,7 +59,7 @@ export function NameFilter({ onOpen, onRefresh, children }: Props) {
           onKeyDown={press}
           className="field flex-1 pointer-coarse:min-h-11"
         />
-        <IconButton label="Read the folder again" onClick={onRefresh}>
+        <IconButton label="Reload the folder" onClick={onRefresh}>
           <RefreshCw size={14} />
         </IconButton>
       </div>
@@ -119,7 +119,7 @@ function FoundFile({ id, path, isActive, onOpen }: FoundFileProps) {
   )
 }
 
-/** The files that match, best first. Those of the last query are shown until the next ones are there. */
+/** The files that match, best first. The previous matches are shown until the new ones arrive. */
 function useFound(query: string): Found | undefined {
   const id = useSessionId()
   const [found, setFound] = useState<Found>()

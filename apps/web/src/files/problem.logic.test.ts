@@ -21,16 +21,16 @@ it('a path outside the folders needs another session', () => {
   expect(needsTerminal).toBeUndefined()
 })
 
-it('a missing file is looked for elsewhere, except in an earlier version', () => {
+it('files with the name of a missing file are searched for, except in an earlier version', () => {
   expect(problem('not_found')).toMatchObject({ title: 'No such file', isMissing: true })
   expect(problem('not_found', undefined, 'HEAD').isMissing).toBeUndefined()
   expect(problem('not_found', { rev: 'abc' }, 'abc').text).toMatch('no longer stored')
 })
 
-it('a folder can be gone', () => {
+it('a deleted folder is named', () => {
   expect(problem('not_found', { gone: '/w/app' }, 'HEAD')).toMatchObject({ title: 'The folder is gone' })
 })
 
-it('any other problem is said in the words of the server', () => {
+it('any other problem is described by the message of the server', () => {
   expect(problem('too_large')).toEqual({ title: 'This file cannot be shown', text: 'in other words' })
 })

@@ -5,7 +5,7 @@ import { visible } from '../base/format.logic.ts'
 export type FileProblem = {
   readonly title: string
   readonly text: string
-  /** The file may be another one: files with the same name are looked for. */
+  /** Files with the same name are searched for and listed. */
   readonly isMissing?: boolean
   /** The file can be read with the scope `terminal`. */
   readonly needsTerminal?: boolean
@@ -19,7 +19,7 @@ const unlisted: Readonly<Record<string, string>> = {
   'no-repository': 'The folder of this session is in no git repository.',
 }
 
-/** Why a file or folder cannot be shown, and what is needed to show it. */
+/** The reason why a file or folder cannot be shown, and the scope or folder that would be needed. */
 export function fileProblem(error: unknown, { path, folder, rev }: Asked): FileProblem {
   const { code, details } = error instanceof ParleyError ? error : {}
   if (code === 'forbidden' && typeof details?.unlisted === 'string') {

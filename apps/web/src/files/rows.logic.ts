@@ -4,7 +4,7 @@ import { visible } from '../base/format.logic.ts'
 export type CodeRow = {
   /** The number of the line, from 1. */
   readonly line: number
-  /** Where the piece begins in its line. */
+  /** The offset of the piece in its line. */
   readonly from: number
   readonly text: string
 }
@@ -13,13 +13,13 @@ export type CodeText = {
   /** Lines with hidden characters made visible. */
   readonly lines: readonly string[]
   readonly rows: readonly CodeRow[]
-  /** The columns of the longest row. */
+  /** The length of the longest row, in columns. */
   readonly columns: number
-  /** How many lines are left out, because the browser could not scroll that far. */
+  /** The number of lines that are left out, because the browser could not scroll that far. */
   readonly left: number
 }
 
-/** A browser takes long to lay out a longer row. */
+/** The maximum length of a row: the layout of longer rows is slow. */
 export const maxRowLength = 2_000
 const maxRows = 400_000
 export const tabSize = 4
@@ -44,7 +44,7 @@ function piecesOf(text: string, line: number): CodeRow[] {
   const pieces: CodeRow[] = []
   for (let from = 0; from < text.length; ) {
     const to = from + maxRowLength
-    // A character of two units stays in one piece.
+    // A surrogate pair is not split.
     const end = /[\ud800-\udbff]/.test(text.charAt(to - 1)) ? to - 1 : to
     pieces.push({ line, from, text: text.slice(from, end) })
     from = end
@@ -76,7 +76,7 @@ export type CodeMatch = { readonly row: number; readonly at: number }
 
 export const maxMatches = 5_000
 
-/** Finds a text in all lines, without regard to case. A match may reach into the next piece of its line. */
+/** Finds a text in all lines, ignoring case. A match may reach into the next piece of its line. */
 export function matchesIn(rows: readonly CodeRow[], query: string): readonly CodeMatch[] {
   const wanted = query.toLowerCase()
   const matches: CodeMatch[] = []

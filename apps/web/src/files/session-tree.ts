@@ -8,7 +8,7 @@ import type { Level } from './tree.logic.ts'
 
 type State = { readonly levels: ReadonlyMap<string, Level>; readonly opened: ReadonlySet<string> }
 
-/** The tree of each session: what is loaded and which folders are open. It is kept while the page is open. */
+/** The tree of each session: the loaded entries and the open folders. It exists as long as the page. */
 export const treeOf = cached((sessionId: string) => createTree(sessionId))
 
 function createTree(sessionId: string) {
@@ -47,9 +47,9 @@ function createTree(sessionId: string) {
     store,
     open,
     close,
-    /** Opens the folders around a file. */
+    /** Opens all folders that contain a file. */
     reveal: (file: string) => foldersAbove(file).forEach(open),
-    /** Loads the shown folders again whose entries may have changed; without paths, all of them. */
+    /** Reloads the shown folders whose entries may have changed; without paths, all shown folders. */
     refresh(paths?: readonly string[]): void {
       for (const folder of foldersConcerned(['', ...store.get().opened], paths)) void load(folder)
     },

@@ -23,7 +23,7 @@ it('the rows of a tree are the entries of its open folders', () => {
   expect(rows.filter(({ entry }) => cannotOpen(entry)).map(({ path }) => path)).toEqual(['away'])
 })
 
-it('keys move in a tree as in other trees', () => {
+it('keys move in the tree as the ARIA pattern for trees describes', () => {
   const moves = (active: number, ...keys: string[]) => keys.map((key) => treeMove(key, rows, active))
   expect(moves(3, 'ArrowDown', 'ArrowUp', 'Home', 'End', 'PageDown')).toEqual([
     { to: 4 },

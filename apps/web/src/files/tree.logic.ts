@@ -1,6 +1,6 @@
 import type { TreeEntry } from '@parley/protocol'
 
-/** One level of a folder, as far as it is known. */
+/** One level of a folder, as far as it is loaded. */
 export type Level = {
   readonly entries?: readonly TreeEntry[]
   /** The folder has more entries. */
@@ -14,17 +14,17 @@ export type TreeRow = {
   readonly entry: TreeEntry
   readonly isFolder: boolean
   readonly isOpen: boolean
-  /** The place among the entries of its folder, from 1. */
+  /** The position among the entries of its folder, from 1. */
   readonly place: number
   readonly of: number
-  /** What the folder cannot show below it, or that it is loading. */
+  /** The state of an open folder whose entries are not all shown. */
   readonly note?: 'loading' | 'failed' | 'empty' | 'cut'
 }
 
 type Tree = { readonly levels: ReadonlyMap<string, Level>; readonly opened: ReadonlySet<string> }
 
 export const isFolder = ({ kind, leadsTo }: TreeEntry) => kind === 'folder' || leadsTo === 'folder'
-/** True if there is nothing to open, such as a pipe, or a link that leads out of the folder. */
+/** True if there is nothing to open, such as a pipe, or a link whose target is outside the folder. */
 export const cannotOpen = ({ kind, leadsTo }: TreeEntry) =>
   kind === 'other' || (kind === 'link' && leadsTo === undefined)
 
@@ -56,7 +56,7 @@ function noteOf(level: Level | undefined): TreeRow['note'] {
   return level.entries.length === 0 ? 'empty' : undefined
 }
 
-/** Where a key moves to in the tree, or what it does to the active row. */
+/** The effect of a key in the tree: the row that becomes active, or an action on the active row. */
 export type TreeMove = { readonly to: number } | { readonly do: 'open' | 'close' | 'choose' }
 
 const page = 12

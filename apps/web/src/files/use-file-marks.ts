@@ -11,7 +11,7 @@ const names = ['file-find', 'file-find-now'] as const
 
 /** Marks the matches in the rendered rows without changing elements. Rows are rendered anew while the list is scrolled. */
 export function useFileMarks(place: RefObject<HTMLElement | null>, { found, now, length }: Found): void {
-  // Without dependencies: after each rendering, other rows may be there.
+  // Runs after each rendering, because other rows may be rendered.
   useEffect(() => {
     if (!('highlights' in CSS) || !place.current) return
     const rows = new Map<number, HTMLElement>()
@@ -41,7 +41,10 @@ function rangeOf(row: HTMLElement | undefined, { at }: CodeMatch, length: number
   return range
 }
 
-/** The text node that contains a place of the row's text; the end of the last one if the place is behind it. */
+/**
+ * The text node that contains an offset of the row's text; the end of the last text node if the offset is too
+ * large.
+ */
 function placeIn(code: Element, at: number): { node: Node; offset: number } | undefined {
   const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT)
   let passed = 0

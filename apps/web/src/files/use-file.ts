@@ -8,11 +8,11 @@ import { mayConcern } from './changed-paths.logic.ts'
 export type Wanted = { readonly sessionId: string; readonly path: string; readonly rev?: string | undefined }
 export type ShownFile = {
   readonly file?: FileContent
-  /** Why the file cannot be read now. A file that was read before remains. */
+  /** The reason why the file cannot be read now. A file that was read before remains. */
   readonly error?: unknown
 }
 
-/** A file as it is now, or in a version. The file as it is now is read again when it changes. */
+/** A file in its present state or in a version. The present state is read again when the file changes. */
 export function useFile({ sessionId, path, rev }: Wanted): ShownFile & { readonly refresh: () => void } {
   const [shown, setShown] = useState<ShownFile & { readonly of?: string }>({})
   const [round, setRound] = useState(0)
@@ -44,7 +44,7 @@ export function useFile({ sessionId, path, rev }: Wanted): ShownFile & { readonl
   return { ...(shown.of === of && shown), refresh: () => setRound(round + 1) }
 }
 
-/** True if nothing changed, so that what is shown needs no rendering. */
+/** True if nothing changed, so that nothing has to be rendered. */
 function sameContent(before: FileContent | undefined, after: FileContent): before is FileContent {
   if (before?.type !== after.type || before.path !== after.path || before.size !== after.size) return false
   if (before.type === 'text' && after.type === 'text') return before.text === after.text

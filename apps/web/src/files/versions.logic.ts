@@ -8,7 +8,7 @@ type Known = {
   readonly timeOf: (at: number) => string
 }
 
-/** The versions of a file that can be asked for, newest first. The file as it is now is not among them. */
+/** The earlier versions of a file that can be shown, newest first. */
 export function versionsOf({ snapshots, hasCommit, timeOf }: Known): readonly Version[] {
   const turns = snapshots?.turns.toReversed() ?? []
   const named: readonly (readonly [string, KnownSnapshot | undefined])[] = [
@@ -28,7 +28,7 @@ export function versionsOf({ snapshots, hasCommit, timeOf }: Known): readonly Ve
   return [...(hasCommit ? [{ rev: 'HEAD', label: 'In the last commit' }] : []), ...byTree.values()]
 }
 
-/** The versions, and the one of the address if it is none of them. */
+/** The versions and, if it is none of them, the version of the address. */
 export function withVersion(versions: readonly Version[], rev: string | undefined): readonly Version[] {
   if (rev === undefined || versions.some((version) => version.rev === rev)) return versions
   return [...versions, { rev, label: `Version ${rev.slice(0, 10)}` }]

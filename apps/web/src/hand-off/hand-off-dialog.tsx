@@ -13,7 +13,10 @@ import { type HandOffDraft, useHandOff } from './use-hand-off.ts'
 
 type Props = { point: HandOffPoint; onClose: () => void }
 
-/** Lets the person choose an agent, and read and edit what it gets, before the new session is created. */
+/**
+ * Lets the person choose an agent, and read and edit the text for the agent, before the new session is
+ * created.
+ */
 export default function HandOffDialog({ point, onClose }: Props) {
   const current = useSessionState((state) => state.agent)
   const isBusy = useSessionState((state) => state.turn !== undefined)
@@ -33,13 +36,13 @@ export default function HandOffDialog({ point, onClose }: Props) {
   }
   return (
     <Dialog
-      label="Go on with another agent"
+      label="Hand over to another agent"
       onClose={onClose}
       className="w-[min(46rem,calc(100vw-1.5rem))]! flex-col open:flex"
     >
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Ctrl+Enter starts from every field */}
       <div className="flex min-h-0 flex-col" onKeyDown={onKey}>
-        <h2 className="px-4 pt-3.5 text-base font-semibold">Go on with another agent</h2>
+        <h2 className="px-4 pt-3.5 text-base font-semibold">Hand over to another agent</h2>
         <div className="flex min-h-0 flex-col gap-3 overflow-y-auto px-4 py-3 text-sm">
           <div className="flex flex-wrap gap-3">
             <Select
@@ -102,7 +105,7 @@ export default function HandOffDialog({ point, onClose }: Props) {
 const field =
   'w-full min-w-0 rounded-md border border-edge bg-page px-2.5 py-1.5 outline-none focus:border-mark pointer-coarse:text-base'
 
-/** The text that the agent gets, with its size and what is missing in it. */
+/** The text for the agent, with its size and a list of what it leaves out. */
 function Context({ draft: { preview, problem, text, isEdited, edit, reset } }: { draft: HandOffDraft }) {
   return (
     <div className="flex min-h-0 flex-col gap-1">
@@ -173,7 +176,10 @@ function Select({ label, value, options, onChange }: SelectProps) {
   )
 }
 
-/** The first other agent that is ready, else the first other one, else the agent itself, which may get another model. */
+/**
+ * The first other agent that is ready, otherwise the first other agent, otherwise the same agent, which may
+ * get another model.
+ */
 function firstOther(agents: readonly AgentInfo[], current: string): AgentInfo | undefined {
   const others = agents.filter(({ id }) => id !== current)
   return others.find((one) => readinessOf(one) === 'ready') ?? others[0] ?? agents[0]

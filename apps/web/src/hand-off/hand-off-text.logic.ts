@@ -8,7 +8,7 @@ export function sizeText(characters: number): string {
   return `${amount(characters)} characters, about ${amount(characters / charactersPerToken)} tokens`
 }
 
-/** What the agent does not get. */
+/** The parts of the session that the hand-off leaves out. */
 export function missingTexts(preview: HandOffPreview): string[] {
   const { turns, shortened, leftOut, images, imagesNamed } = preview
   const are = (count: number) => (count === 1 ? 'is' : 'are')

@@ -11,7 +11,7 @@ type Found = { readonly preview?: HandOffPreview; readonly problem?: string }
 
 export type HandOffDraft = ReturnType<typeof useHandOff>
 
-/** The text that an agent would get, as the person has edited it, and the function that creates the session. */
+/** The text for the agent, with the person's edits, and the function that creates the session. */
 export function useHandOff(point: HandOffPoint, agent: AgentInfo | undefined, model: string) {
   const sessionId = useSessionId()
   const [{ preview, problem }, setFound] = useState<Found>({})

@@ -173,7 +173,7 @@ function Results({ typed, search, filter, onChoose }: ResultsProps) {
   )
 }
 
-/** The open session. If no list has loaded it, it is taken from the data of the session page. */
+/** The open session: from a list that has loaded it, otherwise from the data of the session page. */
 function useCurrentSession(known: readonly SessionSummary[]): SessionSummary | undefined {
   const route = useRoute()
   if (route.name !== 'session') return undefined

@@ -11,7 +11,7 @@ import type { TextFilter } from '../session-data/text-search.ts'
 const menuList = lazyPart(() => import('../parts/menu-list.tsx'))
 const mostFolders = 20
 
-/** Whether a session is one of those in which the palette searches. */
+/** Whether a session matches the filters of the palette. */
 export function isWithin({ agent, cwd }: SessionSummary, filter: TextFilter): boolean {
   if (filter.agent !== undefined && agent !== filter.agent) return false
   return filter.folder === undefined || cwd === filter.folder || cwd.startsWith(`${filter.folder}/`)
@@ -59,8 +59,8 @@ type FilterProps = { label: string; value: string; entries: readonly MenuEntry[]
 
 function Filter({ label, value, entries }: FilterProps) {
   return (
-    // Keys of the button and its menu are not keys of the palette.
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only keeps keys
+    // Keys that are pressed in the button and its menu do not reach the palette.
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only stops the propagation of keys
     <span onKeyDown={(event) => event.key !== 'Escape' && event.stopPropagation()}>
       <Menu
         label={`${label}: ${value}`}

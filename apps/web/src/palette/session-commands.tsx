@@ -38,7 +38,7 @@ export function sessionCommands(session: SessionSummary): readonly PaletteComman
       ? [
           { label: 'Rename', icon: Pencil, onSelect: later(() => sessionActions()?.rename()) },
           {
-            label: 'Go on with…',
+            label: 'Hand over to another agent…',
             icon: ArrowRightLeft,
             onSelect: later(() => sessionActions()?.handOff({})),
           },

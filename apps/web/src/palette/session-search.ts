@@ -13,7 +13,7 @@ export type SessionSearch = {
 }
 
 const noResults: SessionSearch = { sessions: [], searching: false, hasMore: false }
-/** Shorter than a pause in typing, but longer than the time between two keystrokes. */
+/** The pause in typing after which the search starts, longer than the usual time between two keystrokes. */
 const debounceMs = 120
 const limit = 40
 

@@ -48,7 +48,7 @@ type OptionProps = {
   onChoose: (value: string) => void
 }
 
-/** One choice in the list. A long one is cut at its start, because paths usually differ at their end. */
+/** One choice in the list. A long text is cut at its start, because paths usually differ at their end. */
 function Option({ id, selected, hovers, sign, choice, onChoose }: OptionProps) {
   const scroll = (element: HTMLElement | null) => {
     if (selected) element?.scrollIntoView({ block: 'nearest' })

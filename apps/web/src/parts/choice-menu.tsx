@@ -6,14 +6,14 @@ import { focusUnderPointer, MenuFrame } from './menu-frame.tsx'
 export type MenuOption = {
   readonly value: string
   readonly label: string
-  /** What the option does, in one sentence. */
+  /** The effect of the option, in one sentence. */
   readonly note?: string
   /** Shown beside the label, such as a version or a state. */
   readonly detail?: ReactNode
   readonly danger?: boolean
 }
 
-/** Options of which one is chosen. */
+/** A group of options, of which one can be chosen. */
 export type OptionGroup = {
   readonly label: string
   readonly value: string | undefined

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { Button, IconButton } from './button.tsx'
 import { toastError } from './toasts.tsx'
 
-/** Copies a text. If the browser refuses, the person is told. */
+/** Copies a text. If the browser refuses, an error is shown. */
 export async function copyText(text: string, onCopied: () => void): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)

@@ -6,7 +6,7 @@ import { Link } from './link.tsx'
 import type { NamedPath } from './path-text.logic.ts'
 import { pathPieces } from './path-text.logic.ts'
 
-/** The folder that paths belong to, and the address at which one of its files is shown. */
+/** The folder of the paths, and the function that returns the route of one of its files. */
 export type FilePlaces = {
   readonly folder: string
   /** Undefined for a path that cannot be a file of the session. */
@@ -15,7 +15,7 @@ export type FilePlaces = {
 
 const Places = createContext<FilePlaces | undefined>(undefined)
 
-/** Makes links of the paths inside. Without it, paths are plain text. */
+/** Turns paths inside this element into links. Without it, paths are plain text. */
 export const FileLinks = Places
 
 export function useFilePlaces(): FilePlaces | undefined {
@@ -24,7 +24,7 @@ export function useFilePlaces(): FilePlaces | undefined {
 
 type Props = { to: NamedPath; className?: string; children: ReactNode }
 
-/** A path that leads to the file, or only its text if the file cannot be shown. */
+/** A path that links to the file, or plain text if the file cannot be shown. */
 export function FileLink({ to, className = '', children }: Props) {
   const route = useFilePlaces()?.routeOf(to)
   if (!route) return children
@@ -35,7 +35,7 @@ export function FileLink({ to, className = '', children }: Props) {
   )
 }
 
-/** An icon that leads to a file; nothing if the file cannot be shown. */
+/** An icon that links to a file; nothing if the file cannot be shown. */
 export function FileIconLink({ to, className = '' }: Omit<Props, 'children'>) {
   const route = useFilePlaces()?.routeOf(to)
   if (!route) return null
@@ -55,7 +55,7 @@ function titleOf({ path, line }: NamedPath): string {
   return line === undefined ? `Show ${visible(path)}` : `Show ${visible(path)}, line ${line}`
 }
 
-/** A text in which paths lead to their files. */
+/** A text whose paths link to their files. */
 export function TextWithPaths({ text }: { text: string }) {
   const places = useFilePlaces()
   if (!places) return text

@@ -1,6 +1,9 @@
 const size = 8000
 
-/** Splits a text into chunks, at a line end if one is near. Each chunk is a block, so the line end itself is dropped. */
+/**
+ * Splits a text into chunks, at a line end if there is one nearby. Each chunk is a block, so the line end
+ * itself is dropped.
+ */
 export function chunksOf(text: string): readonly string[] {
   const chunks: string[] = []
   for (let from = 0; from < text.length; ) {

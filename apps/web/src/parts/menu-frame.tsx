@@ -109,7 +109,10 @@ function itemOfKey(
   return inTurn.find((item) => item.textContent?.trim().toLowerCase().startsWith(typed.text))
 }
 
-/** Places the list inside the window: below its button, or above it, or over it if it fits on neither side. */
+/**
+ * Places the list inside the window: below its button, above it if it does not fit there, or over it if it
+ * fits nowhere.
+ */
 function place(element: HTMLElement, anchor: HTMLElement | null, align: 'left' | 'right'): void {
   const from = anchor?.getBoundingClientRect()
   if (!from) return

@@ -38,7 +38,7 @@ describe('the paths in a text', () => {
     ).toBe(text)
   })
 
-  // It would not end if the pattern tried every way to split a text.
+  // A pattern that tries every way to split the text would not finish.
   it('are found in long texts without any', () => {
     for (const hostile of [
       'a/'.repeat(50_000),
@@ -57,7 +57,7 @@ it('a text can be a path as a whole', () => {
   expect(pathOf('npm test', folder)).toBeUndefined()
 })
 
-it('a link leads to a path, unless it leads out of the folder', () => {
+it('a relative link names a path, unless the path is outside the folder', () => {
   expect(pathOfLink('src/a%20b.ts#L12-L14')).toEqual({ path: 'src/a b.ts', line: 12 })
   expect(pathOfLink('/code/app/a.ts:3')).toEqual({ path: '/code/app/a.ts', line: 3 })
   expect(pathOfLink('README.md?plain=1#top')).toEqual({ path: 'README.md' })

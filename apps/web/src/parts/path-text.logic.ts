@@ -1,6 +1,6 @@
 /** Finds paths of files in texts, such as the output of a compiler or the stack of an error. */
 
-/** A path that a text names, with the line if it names one. */
+/** A path in a text, with the line number if the text gives it. */
 export type NamedPath = { readonly path: string; readonly line?: number | undefined }
 export type PathPiece = { readonly text: string; readonly to?: NamedPath }
 
@@ -11,16 +11,16 @@ const extension = String.raw`\.[A-Za-z][A-Za-z0-9]{0,9}`
 const path = String.raw`(?:\.{0,2}/)?${folders}*${name}`
 /** `:12`, `:12:5`, `(12,5)` and `", line 12`. */
 const place = String.raw`(?::(\d{1,7})(?::\d+)?|\((\d{1,7}),\d+\)|", line (\d{1,7}))`
-// A match starts where no character of a path precedes it. Otherwise the time would be quadratic in the length of a run.
+// A match must not follow a character of a path; otherwise the time is quadratic in the length of a run.
 const pattern = new RegExp(String.raw`(?<![\w/.:@%+$~-])(?:file://)?(${path})${place}?(?![\w/])`, 'g')
 const hasExtension = new RegExp(`${extension}$`)
 
-/** Longer lines are data. */
+/** The maximum length of a line that is searched: a longer line is data. */
 const longestLine = 2_000
 
 /**
- * The pieces of a text. A path counts as one if it is in the folder of the session, or if it is relative and has an
- * extension, and a folder or a line.
+ * Splits a text at its paths. A path counts only if it is in the folder of the session, or if it is relative,
+ * has an extension, and has a folder or a line number.
  */
 export function pathPieces(text: string, folder: string): readonly PathPiece[] {
   if (text.length > longestLine && !text.includes('\n')) return [{ text }]
@@ -37,13 +37,13 @@ export function pathPieces(text: string, folder: string): readonly PathPiece[] {
   return pieces
 }
 
-/** The path that a text consists of, such as the words of a piece of code in Markdown. */
+/** The path, if the whole text is a path, such as that of a code span in Markdown. */
 export function pathOf(text: string, folder: string): NamedPath | undefined {
   const pieces = pathPieces(text, folder)
   return pieces.length === 1 ? pieces[0]?.to : undefined
 }
 
-/** The path that a relative link leads to, with `#L12` for a line. */
+/** The path of a relative link, with the line of `#L12`. */
 export function pathOfLink(href: string): NamedPath | undefined {
   if (/^([a-z][a-z0-9+.-]*:|\/\/|#|\?)/i.test(href)) return undefined
   const [, written = '', line] = /^([^#?]*)(?:\?[^#]*)?(?:#L(\d{1,7}).*|#.*)?$/.exec(href) ?? []

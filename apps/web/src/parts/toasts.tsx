@@ -11,7 +11,10 @@ type Toast = {
   readonly at: number
   /** How long the toast is shown; Infinity: until the person dismisses it. */
   readonly ms: number
-  /** The time does not stop while the person points at the toast or focuses it: its action ends with it. */
+  /**
+   * The time also passes while the person points at the toast or focuses it, because the action of the toast
+   * expires.
+   */
   readonly exact: boolean
   /** The toast reports that the server is unreachable. */
   readonly unreachable: boolean
@@ -77,8 +80,8 @@ export function toastError(thrown: unknown): void {
 }
 
 /**
- * Toasts are shown over the page, below its header, so that nothing shifts when one appears or disappears. They are
- * far from the composer and the cards, and clicks between them reach the page.
+ * Toasts are shown over the page, below its header, so that nothing shifts when a toast appears or
+ * disappears. They are far from the composer and the cards, and clicks between them reach the page.
  */
 export function Toasts() {
   const shown = useStore(toasts)
@@ -134,10 +137,10 @@ function ToastBox({
   )
 }
 
-/** The least time for which a toast is shown after the person has left it. */
+/** The minimum time for which a toast is shown after the pointer and the focus have left it. */
 const leastMs = 2000
 
-/** Calls `end` after this time, not counting the time during which it is held. */
+/** Calls `end` after this time. The time does not pass while `isHeld` is true. */
 function useTimeout(end: () => void, ms: number, isHeld: boolean): void {
   const left = useRef(ms)
   const latest = useRef(end)

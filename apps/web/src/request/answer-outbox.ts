@@ -41,7 +41,9 @@ function withInputHash(request: OpenRequest, answer: AnswerCommand): AnswerComma
   return { ...answer, inputHash: request.inputHash }
 }
 
-/** The answers that the server has not accepted yet. The person is told of every answer that does not take effect. */
+/**
+ * The answers that the server has not accepted yet. A message reports every answer that does not take effect.
+ */
 export class AnswerOutbox extends Outbox<AnswerContent> {
   readonly #options: Options
   /** The functions that dismiss the messages about held answers, by command id. */

@@ -41,7 +41,7 @@ const loadSigning = () => import('./sign-answer.ts')
 /** An answer must not wait for a signature longer than this. */
 const signMs = 3_000
 
-/** The answer with a signature, or without one if it cannot be signed in time. */
+/** Signs the answer. Returns it without a signature if signing fails or takes too long. */
 async function signedInTime(
   sessionId: string,
   answer: AnswerCommand,

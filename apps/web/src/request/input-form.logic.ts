@@ -76,7 +76,8 @@ function withLineEnds(before: string, after: string): string {
   const usual = /\r\n/.test(before) && !/(?<!\r)\n/.test(before) ? '\r\n' : '\n'
   const edited = now.slice(top, now.length - bottom).map((line) => line.replace(/\n$/, usual))
   const whole = [...old.slice(0, top), ...edited, ...old.slice(old.length - bottom)].join('')
-  // If a "\r" and a "\n" became neighbours, they form one line end; then the text is used as it was edited.
+  // If a "\r" and a "\n" became adjacent, they form a single line end. The edited text is then returned
+  // unchanged.
   return whole.replace(/\r\n?/g, '\n') === after ? whole : after
 }
 

@@ -13,8 +13,8 @@ import { timeLeft } from './link-page.logic.ts'
 import { RequestedAction } from './requested-action.tsx'
 
 /**
- * Returns the code of the link, and moves it from the address into the state of this entry of the history. A reload finds
- * it there, and neither the address bar nor the list of visited pages shows it.
+ * Returns the code of the link, and moves it from the address into the state of this entry of the history. A
+ * reload reads it from that state; neither the address bar nor the list of visited pages shows it.
  */
 function takeCode(): string {
   const kept = history.state as { code?: string } | null

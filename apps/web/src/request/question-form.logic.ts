@@ -31,8 +31,8 @@ export function write(filled: Filled, question: Question, words: string): Filled
 const leaveToAgentAnswer = 'You decide.'
 
 /**
- * The answers, with the unanswered questions left to the agent. Undefined if all questions are answered, or if an
- * unanswered one accepts no free text.
+ * The answers, with the unanswered questions left to the agent. Undefined if all questions are answered, or
+ * if an unanswered question accepts no free text.
  */
 export function leftToAgent(questions: readonly Question[], answers: Answers): Answers | undefined {
   const open = questions.filter(({ id }) => !Object.hasOwn(answers, id))

@@ -85,7 +85,7 @@ const fieldLabels: Readonly<Record<string, string>> = {
 }
 const labelOf = (name: string) => fieldLabels[name] ?? visible(name)
 
-/** The remaining input fields. They are shown because one may be a flag that disables the sandbox. */
+/** The remaining input fields. They are shown because a field may be a flag that disables the sandbox. */
 function OtherFields({ fields }: { fields: ReturnType<typeof otherFields> }) {
   if (fields.length === 0) return null
   return (

@@ -21,8 +21,8 @@ function asText(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Encodes bytes as base64. Uses the browser's own encoder if it has one: the loop below blocks the page for a
- * second on a large image.
+ * Encodes bytes as base64. Uses the encoder of the browser if it exists: for a large image, the loop below
+ * blocks the page for a second.
  */
 export function toBase64(bytes: Uint8Array & { toBase64?(): string }): string {
   if (bytes.toBase64) return bytes.toBase64()

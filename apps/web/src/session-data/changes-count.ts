@@ -3,7 +3,7 @@ import { useSessionId } from './session-context.tsx'
 
 type Counted = { readonly sessionId: string; readonly count: number; readonly cut: boolean }
 
-/** The number of changed files of the session that was looked at last. */
+/** The number of changed files of the session that was shown last. */
 const counted = createStore<Counted | undefined>(undefined)
 
 export function setChangesCount(next: Counted): void {

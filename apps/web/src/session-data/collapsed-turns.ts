@@ -1,14 +1,14 @@
 import { createPersistedStore } from '../base/persisted-store.ts'
 import { setPreferences } from '../base/preferences.ts'
 
-/** Whether each turn is expanded, if the person chose it, by session and by the key of the turn. */
+/** The turns that the person has expanded or collapsed, by session and by the key of the turn. */
 type Choices = { readonly [sessionId: string]: SessionChoices | undefined }
 export type SessionChoices = { readonly [turn: string]: boolean }
 
 const maxSessions = 50
 const maxTurns = 200
 
-/** Stored in this browser, for the sessions in which a turn was collapsed or expanded last. */
+/** Stored in this browser, for the sessions in which the person last collapsed or expanded a turn. */
 export const turnChoices = createPersistedStore<Choices>('turns', {})
 
 export function chooseTurn(sessionId: string, turn: string, open: boolean): void {

@@ -4,7 +4,7 @@ import type { Route } from '../base/route.logic.ts'
 /** The word that a search found, to be marked in the conversation. */
 export type FoundWord = {
   readonly word: string
-  /** It is in the result of a call, not in the call. */
+  /** The word is in the result of a call, not in the call. */
   readonly inResult: boolean
 }
 
@@ -21,7 +21,7 @@ export function rememberHit(hit: SearchHit): void {
   opened = { hit, found: mark && { word: hit.text.slice(...mark), inResult: hit.kind === 'output' } }
 }
 
-/** What the search found in the event, if the event was opened from its hit. */
+/** The found word of the event, if the event was opened from a search hit. */
 export function foundIn(sessionId: string, seq: number): FoundWord | undefined {
   return opened?.hit.session.id === sessionId && opened.hit.seq === seq ? opened.found : undefined
 }

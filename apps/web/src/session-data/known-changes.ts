@@ -14,7 +14,9 @@ export function rememberChanges(sessionId: string, files: readonly FileChange[])
   known.set({ sessionId, statuses: new Map(files.map(({ path, status }) => [path, status])) })
 }
 
-/** How the files of a session were changed, as far as this page knows: nothing is fetched for it. */
+/**
+ * The status of the changed files of a session, from the last list that this page fetched. Fetches nothing.
+ */
 export function useKnownChanges(sessionId: string): Statuses {
   return useStore(known, (state) => (state.sessionId === sessionId ? state.statuses : none))
 }

@@ -129,6 +129,6 @@ export class OutboxItems<Item extends Envelope> {
   }
 }
 
-/** The version of the stored format. Items without one are of version 1. */
+/** The version of the stored format. Items without a version have version 1. */
 const itemVersion = 1
 type Stored = Envelope & { readonly version: number }

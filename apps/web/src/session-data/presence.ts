@@ -4,7 +4,10 @@ const repeatMs = 60_000
 /** A page that nobody has used for this time counts as not visible: the person may have left the desk. */
 const idleMs = 180_000
 
-/** Tells the server whether the person sees this page. While they do, the server pushes no notifications. */
+/**
+ * Reports to the server whether the person sees this page. While a page is visible, the server pushes no
+ * notifications.
+ */
 export function startPresence(): void {
   let usedAt = performance.now()
   const tell = () => {

@@ -6,7 +6,10 @@ import { createStore } from '../base/store.ts'
 export type Projects = ReadonlyMap<string, Project>
 
 const projects = createStore<Projects>(new Map())
-/** The server reads the branches from files for each list, so a busy session must not ask for one at every event. */
+/**
+ * The minimum time between two requests, because the server reads the branches from files for each list and a
+ * busy session changes with every event.
+ */
 const pauseMs = 3_000
 let loadedAt = Number.NEGATIVE_INFINITY
 let timer: ReturnType<typeof setTimeout> | undefined
@@ -25,7 +28,7 @@ export async function loadProjects(): Promise<void> {
   loadedAt = performance.now()
   await client.call('listProjects').then(
     (reply) => projects.set(new Map(reply.projects.map((project) => [project.id, project]))),
-    // A server without projects, or no connection: sessions are then grouped by their folders alone.
+    // A server without projects, or no connection: sessions are then grouped by their folders.
     () => undefined,
   )
 }
@@ -34,7 +37,7 @@ function watch(): void {
   if (isWatching) return
   isWatching = true
   client.socket.onStatus(({ state }) => state === 'open' && loadSoon())
-  // A session that works changes all the time; what it did to its project is known when its turn ends.
+  // A working session changes all the time. Its effects on the project are loaded when its turn ends.
   client.socket.onFrame(
     (frame) => frame.type === 'session-changed' && frame.summary?.status !== 'working' && loadSoon(),
   )
@@ -49,14 +52,14 @@ function loadSoon(): void {
 
 type InProject = Pick<SessionSummary, 'project' | 'cwd' | 'place'>
 
-/** The id of the project of a session, as the list of projects has it. */
+/** The id of the project of a session, as in the list of projects. */
 export function projectIdFor(session: InProject): string {
   return projectIdOf({ project: projectOf(session), place: session.place })
 }
 
 /**
- * The folder for a new session: the root or, for a bare repository, which has no work tree of its own, the folder that
- * was used last.
+ * The folder for a new session: the root of the project, or the folder that was used last if the root is a
+ * bare repository, which has no work tree.
  */
 export function folderOfProject({
   project,

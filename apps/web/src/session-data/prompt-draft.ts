@@ -76,8 +76,8 @@ function createDraft(sessionId: string, { storage, attachments: files }: Storage
 }
 
 /**
- * The attachments of a draft. Stored ones are read asynchronously, and put before those that were added during the read.
- * Nothing is written to storage before the read has ended.
+ * The attachments of a draft. Stored attachments are read asynchronously, and put before attachments that
+ * were added during the read. Nothing is written to storage before the read has ended.
  */
 function createAttachmentStore(sessionId: string, files: AttachmentStorage): Store<readonly Attachment[]> {
   const store = createStore<readonly Attachment[]>([])

@@ -1,8 +1,8 @@
-/** A point of the session, up to which its work is handed over. Without fields: its end. */
+/** The point up to which the work of a session is handed over. Without fields: the end of the session. */
 export type HandOffPoint = {
   readonly before?: string
   readonly upTo?: number
-  /** The first prompt that is suggested. */
+  /** The suggested first prompt. */
   readonly prompt?: string
 }
 

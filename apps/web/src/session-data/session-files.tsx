@@ -5,12 +5,15 @@ import { FileLinks, type FilePlaces } from '../parts/file-link.tsx'
 
 type Props = {
   session: { readonly id: string; readonly cwd: string }
-  /** The folder in the session's folder that relative paths start in. */
+  /** The folder, relative to the session's folder, in which relative paths start. */
   from?: string
   children: ReactNode
 }
 
-/** Inside, paths lead to the files of a session. Whether there is a file shows when it is opened. */
+/**
+ * Inside this element, paths link to the files of a session. Whether the file exists is checked when the link
+ * is followed.
+ */
 export function SessionFiles({ session: { id, cwd }, from = '', children }: Props) {
   const places = useMemo<FilePlaces>(
     () => ({

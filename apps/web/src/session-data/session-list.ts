@@ -5,7 +5,10 @@ import { createOnFirstUse } from '../base/on-first-use.ts'
 import { createStore, useStore } from '../base/store.ts'
 import { cachedList, cacheList } from './cache.ts'
 
-/** How many sessions are loaded at once: enough for several projects, since a busy one would hide the others. */
+/**
+ * The number of sessions that are loaded at once: enough for several projects, because the sessions of one
+ * busy project would fill a shorter list.
+ */
 export const listedAtOnce = 200
 
 /** The sessions that are not archived. The tab title, the palette and the keys share this list. */

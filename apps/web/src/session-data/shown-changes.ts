@@ -3,7 +3,10 @@ import { preferences, setPreferences } from '../base/preferences.ts'
 import { createStore, useStore } from '../base/store.ts'
 import { useSessionId, useSessionState } from './session-context.tsx'
 
-/** What the changes panel of a session compares. `turnId` is for the scope `turn`; without it, the last turn is shown. */
+/**
+ * The comparison that the changes panel of a session shows. `turnId` is for the scope `turn`; without it, the
+ * last turn is shown.
+ */
 export type Comparison = { readonly scope: ChangeScope; readonly turnId?: string }
 
 type Opening = Partial<Comparison> & {

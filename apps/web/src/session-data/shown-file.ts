@@ -2,7 +2,7 @@ import { claimFocus } from '../base/focus.ts'
 import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
 import { replaceRoute } from '../base/route.ts'
 
-/** The panel that the file of the address replaced. */
+/** The panel that was open before the file panel. */
 let before: Preferences['sidePanel'] = 'none'
 
 /** Opens the panel in which the file of the address is shown. Only a file that the person opened here takes the focus. */
@@ -12,7 +12,7 @@ export function openFilePanel({ takesFocus }: { readonly takesFocus: boolean }):
   preferences.set((chosen) => ({ ...chosen, sidePanel: 'files' }))
 }
 
-/** The address names no file any more: shows the panel that was there before. */
+/** Called when the address has no file any more. Opens the panel that was open before. */
 export function leaveFile(): void {
   if (preferences.get().sidePanel === 'files' && before !== 'files') setPreferences({ sidePanel: before })
 }

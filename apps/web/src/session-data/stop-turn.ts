@@ -5,7 +5,7 @@ import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from './session-context.tsx'
 
 /**
- * Returns a function that stops the turn that is shown, but never a later one: the command may reach the server when
+ * Returns a function that stops the shown turn, but never a later turn: the command may reach the server when
  * the next turn is already running. It is no error if the turn has ended by then. Queued prompts are paused.
  */
 export function useStopTurn(): () => void {

@@ -10,15 +10,15 @@ export type TextSearch = {
   readonly hits: readonly SearchHit[]
   readonly searching: boolean
   readonly hasMore: boolean
-  /** How many sessions are not searched completely yet. */
+  /** The number of sessions that are not completely indexed yet. */
   readonly pending: number
   readonly problem?: string
 }
 
 const noResults: TextSearch = { hits: [], searching: false, hasMore: false, pending: 0 }
-/** Shorter than a pause in typing, but longer than the time between two keystrokes. */
+/** The pause in typing after which the search starts, longer than the usual time between two keystrokes. */
 const debounceMs = 120
-/** One letter is the beginning of too many words. */
+/** The minimum length of a query: too many words begin with the same letter. */
 const shortest = 2
 
 /** Searches the text of all sessions while a person types. A new query aborts the previous one. */

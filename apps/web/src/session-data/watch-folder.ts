@@ -19,7 +19,10 @@ export function useFolderWatch(id: string, onChanged: OnChanged): void {
   }, [id, online, visible])
 }
 
-/** The watches of this page. Parts that show the same folder share one, because a browser has few connections. */
+/**
+ * The watches of this page. Parts of the page that show the same folder share a watch, because a browser has
+ * few connections.
+ */
 const watches = new Map<string, { readonly listeners: Set<OnChanged>; readonly stop: () => void }>()
 
 function watch(id: string, onChanged: OnChanged): () => void {

@@ -9,7 +9,10 @@ export function toggleSidebar(): void {
   setPreferences({ sidebarCollapsed: !preferences.get().sidebarCollapsed })
 }
 
-/** A ref of the button that collapses or expands the list: it gets the focus if the other one had it. */
+/**
+ * A ref of the button that collapses or expands the list. The button gets the focus if it replaces the
+ * focused button.
+ */
 export function focusAfterToggle(button: HTMLButtonElement | null): void {
   // The other button is removed first, and passes null.
   if (!button || !takesFocus) return
@@ -17,7 +20,7 @@ export function focusAfterToggle(button: HTMLButtonElement | null): void {
   button.focus()
 }
 
-/** The name of a button, with its shortcut if it has one. */
+/** The name of a button, with its shortcut if there is one. */
 export function withShortcut(name: string, shortcut: string | undefined): string {
   return shortcut === undefined ? name : withKeys(`${name} (${shortcut})`)
 }

@@ -22,7 +22,7 @@ type Props = {
   onSettings: () => void
 }
 
-/** The heading of a group: its name, the branch that is checked out, and how many requests are open. */
+/** The heading of a group: its name, the branch that is checked out, and the number of open requests. */
 export function GroupHeading(props: Props) {
   const { id, group, project, waiting, isFolded, isNameShared, onFold, onSettings } = props
   const { root, place } = group

@@ -1,6 +1,6 @@
 import { projectName, projectOf, projectRoot, type SessionSummary } from '@parley/protocol'
 
-/** Sessions under one heading: the pinned ones, or those of a project. */
+/** Sessions under one heading: the pinned sessions, or those of a project. */
 export type SessionGroup = {
   readonly key: string
   readonly name: string
@@ -16,8 +16,8 @@ export const pinnedKey = 'pinned'
 type Named = ReadonlyMap<string, { readonly name: string }>
 
 /**
- * The pinned sessions, then a group for each project. The project whose newest session is the newest comes first: this
- * order changes only with a new session, so groups do not move while several of them work.
+ * The pinned sessions, then a group for each project. Projects are sorted by the creation time of their
+ * newest session, so groups do not move while their sessions work.
  */
 export function groupsOf(
   sessions: readonly SessionSummary[],
@@ -45,19 +45,25 @@ export function groupsOf(
 
 const firstRows = 8
 
-/** The sessions of a group that are shown at first: the latest ones, and those that need attention or are open. */
+/**
+ * The sessions of a group that are shown at first: the latest sessions, and those that need attention or are
+ * open.
+ */
 export function shownAtFirst(
   sessions: readonly SessionSummary[],
   here: string | undefined,
 ): readonly SessionSummary[] {
-  // A button for one more row would need as much room as the row.
+  // A button would need as much room as the last row.
   if (sessions.length <= firstRows + 1) return sessions
   return sessions.filter(
     ({ id, waiting, status }, index) => index < firstRows || id === here || waiting > 0 || status !== 'idle',
   )
 }
 
-/** Whether a session works in another checkout than the root of its project, whoever made it. */
+/**
+ * Whether a session works in another checkout than the root of its project, even if Parley did not make that
+ * checkout.
+ */
 export function isInWorktree(session: Pick<SessionSummary, 'project' | 'cwd' | 'worktree'>): boolean {
   const { project, cwd, worktree } = session
   if (worktree !== undefined) return true
@@ -66,7 +72,7 @@ export function isInWorktree(session: Pick<SessionSummary, 'project' | 'cwd' | '
   return cwd !== root && !cwd.startsWith(root.endsWith('/') ? root : `${root}/`)
 }
 
-/** Names that several groups share, so that their folders must tell them apart. */
+/** Names that several groups share. Such groups also show their folders. */
 export function sharedNames(groups: readonly SessionGroup[]): ReadonlySet<string> {
   const counts = Map.groupBy(groups, ({ name }) => name)
   return new Set(Array.from(counts).flatMap(([name, its]) => (its.length > 1 ? [name] : [])))

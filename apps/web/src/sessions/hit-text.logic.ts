@@ -1,6 +1,6 @@
 export type Piece = { readonly text: string; readonly isMarked: boolean }
 
-/** An excerpt in pieces: the words that were found, and the text between them. */
+/** Splits an excerpt into the found words and the text between them. */
 export function piecesOf(text: string, marks: readonly (readonly [number, number])[]): readonly Piece[] {
   const pieces: Piece[] = []
   let from = 0

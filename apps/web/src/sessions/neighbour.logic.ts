@@ -1,6 +1,6 @@
 /**
- * The row that gets the focus after the focused row has left its place: the row itself if it only moved in the list,
- * else the one after it, else the one before it. Undefined if no row is left.
+ * The row that gets the focus after the focused row was removed or moved: the row itself if it is still in
+ * the list, otherwise the next row, otherwise the previous row. Undefined if no row is left.
  */
 export function neighbourOf(
   gone: string,

@@ -20,7 +20,7 @@ import {
 
 type Props = { project: Project; onClose: () => void }
 
-/** The settings of a project. Those that the person may not change can be read. */
+/** The settings of a project. A setting that the person may not change is read-only. */
 export default function ProjectDialog({ project, onClose }: Props) {
   const [before] = useState(() => textsOf(project.settings))
   const [texts, setTexts] = useState(before)

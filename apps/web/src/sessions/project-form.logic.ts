@@ -16,7 +16,7 @@ export const formFields: readonly FormField[] = [
   {
     key: 'base',
     label: 'Base branch',
-    note: 'Changes are compared with it and merged into it.',
+    note: 'Changes are compared with this branch and merged into it.',
     scopes: ['prompt'],
     kind: 'line',
   },
@@ -61,7 +61,7 @@ export function textsOf(settings: Project['settings'] = {}): FormTexts {
   return { name, base, setup, check, copy: copy.join('\n'), keepDays: keepDays?.toString() ?? '' }
 }
 
-/** The settings that the person has changed. Null removes one. */
+/** The settings that the person has changed. A null removes the setting. */
 export function patchOf(before: FormTexts, after: FormTexts): ProjectPatch {
   const changed = formFields.filter(({ key }) => before[key].trim() !== after[key].trim())
   return Object.fromEntries(changed.map(({ key }) => [key, valueFrom(key, after[key].trim())]))
@@ -77,7 +77,7 @@ function valueFrom(key: keyof ProjectSettings, text: string): string | number | 
     .filter((line) => line !== '')
 }
 
-/** The first scope that changing the setting needs and the person lacks. */
+/** The first scope that a change of the setting needs and that the person lacks. */
 export function missingScope(field: FormField, may: (scope: Scope) => boolean): Scope | undefined {
   return field.scopes.find((scope) => !may(scope))
 }

@@ -11,7 +11,7 @@ import { folderOfProject } from '../session-data/projects.ts'
 
 type Props = OpenMenu & { root: string; project: Project | undefined; onSettings: () => void }
 
-/** What can be done with a project. `project` is missing until the list of projects is loaded. */
+/** The actions of a project. `project` is missing until the list of projects is loaded. */
 export default function ProjectMenu({ root, project, onSettings, ...menu }: Props) {
   const starts = useMay('prompt')
   const place = project?.place

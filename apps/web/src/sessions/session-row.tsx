@@ -19,7 +19,7 @@ const rowMenu = lazyPart(() => import('./row-menu.tsx'))
 type Props = {
   session: SessionSummary
   agentName: string
-  /** The name of the project, and the machine, are shown where no heading has them. */
+  /** The names of the project and the machine are shown in the row if no heading shows them. */
   projectName: string | undefined
   branch: string | undefined
   level: number
@@ -81,7 +81,7 @@ function openOnKey(event: KeyboardEvent<HTMLElement>): void {
   event.currentTarget.querySelector('a')?.click()
 }
 
-/** Hidden while the button of the menu is shown in its place. */
+/** Hidden while the menu button is shown in the same place. */
 const underMenu = 'group-focus-within/row:invisible group-hover/row:invisible pointer-coarse:visible!'
 
 function RowLink(props: Props & { id: string }) {
@@ -114,7 +114,7 @@ function RowLink(props: Props & { id: string }) {
   )
 }
 
-/** What differs from an ordinary session of the group. */
+/** The facts that distinguish the session from others of its group. */
 function Facts({ session, projectName, branch }: Props) {
   const failed = failureText(session)
   return (
@@ -139,7 +139,7 @@ function Facts({ session, projectName, branch }: Props) {
         </Suspense>
       )}
       {isInWorktree(session) && (
-        // Its text for screen readers is at the end of the row.
+        // The text for screen readers is at the end of the row.
         <span
           aria-hidden
           title={branch === undefined ? 'Worktree' : `Worktree of the branch ${visible(branch)}`}
@@ -171,7 +171,7 @@ export function RenameField({ session, onDone }: RenameFieldProps) {
       onBlur={(event) => save(event.target.value)}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== 'Escape') return
-        // Otherwise the element that gets the focus back would also receive the key.
+        // Otherwise the element to which the focus returns would also receive the key.
         event.preventDefault()
         if (event.key === 'Enter') save(event.currentTarget.value)
         else onDone()

@@ -21,12 +21,12 @@ type TreeProps = {
   /** Whether the sessions are the results of a search: one list, in which each row names its project. */
   isFlat: boolean
   here: string | undefined
-  /** The item that Tab reaches. */
+  /** The item that is the tab stop. */
   stop: string | undefined
   onFocusLost: (id: string) => void
 }
 
-/** The sessions as a tree: the groups, which fold, and in them one row for each session. */
+/** The sessions as a tree: groups that can be folded, each with one row per session. */
 export function SessionTree(props: TreeProps) {
   const { sessions, projects, isFlat } = props
   const [asked, setAsked] = useState<string>()
@@ -71,7 +71,7 @@ type GroupProps = TreeProps & {
   onSettings: () => void
 }
 
-/** The keys of tree items, by which the tab stop is remembered. */
+/** The keys of tree items, from which the tab stop is restored. */
 const groupItem = (key: string) => `group ${key}`
 const moreItem = (key: string) => `more ${key}`
 
@@ -166,7 +166,7 @@ type MoreProps = { item: string; tabStop: boolean; count: number; onShow: () => 
 
 function MoreRow({ item, tabStop, count, onShow }: MoreProps) {
   const show = ({ currentTarget }: { currentTarget: HTMLElement }) => {
-    // This row disappears: the focus goes to the row above it.
+    // This row disappears, so the focus moves to the row above it.
     const row = currentTarget.previousElementSibling
     if (row instanceof HTMLElement) row.focus({ preventScroll: true })
     onShow()

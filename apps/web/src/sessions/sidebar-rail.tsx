@@ -10,7 +10,7 @@ import { Link } from '../parts/link.tsx'
 import { useWaiting } from '../session-data/waiting-list.ts'
 import { focusAfterToggle, toggleSidebar, withShortcut } from './collapse.ts'
 
-/** The collapsed session list: a narrow bar of buttons, which still shows how many requests are open. */
+/** The collapsed session list: a narrow bar of buttons, which still shows the number of open requests. */
 export default function SidebarRail() {
   const waiting = useWaiting().requests.length
   const decides = useMay('decide')

@@ -34,8 +34,7 @@ export function Sidebar() {
   })
   return (
     <nav aria-label="Sessions" className="flex h-full min-h-0 flex-col bg-side">
-      {/* Only on a phone, where the list is a page of its own. On wider screens the page beside the list has the
-          heading. */}
+      {/* Shown only on a phone, where the list is a page of its own. On wider screens, the page beside the list has the heading. */}
       <h1 className="sr-only md:hidden">Sessions</h1>
       <SidebarHead />
       <div className="flex items-center gap-1 px-2.5 pb-1.5">

@@ -20,8 +20,9 @@ export function toFirstItem(event: KeyboardEvent<HTMLElement>): void {
 }
 
 /**
- * Tab reaches one item: the one that had the focus last, else the open session, else the first. Up and Down move between
- * items, Right moves to the menu of an item, and Left from there back to the item, or from a session to its group.
+ * Makes one item the tab stop: the item that had the focus last, otherwise the open session, otherwise the
+ * first item. Up and Down move between items. Right moves to the menu of an item. Left moves from the menu
+ * back to the item, or from a session to its group.
  */
 export function useRovingTabStop(here: string | undefined) {
   const tree = useRef<HTMLDivElement>(null)
@@ -29,7 +30,7 @@ export function useRovingTabStop(here: string | undefined) {
   const [stop, setStop] = useState<string>()
   const keyOf = (item: Element | null | undefined) =>
     item instanceof HTMLElement ? (item.dataset.session ?? item.dataset.item) : undefined
-  // Runs after each render: a group may have been folded, or the item may have gone.
+  // Runs after each render, because a group may have been folded or the item removed.
   useLayoutEffect(() => {
     const items = [...(tree.current?.querySelectorAll('[role=treeitem]') ?? [])]
     const keys = items.map(keyOf)

@@ -2,7 +2,7 @@ import { useMay } from '../base/self.ts'
 
 type Props = { readonly count: number; readonly isShort?: boolean; readonly testId?: string }
 
-/** The number of open requests. It stands out only for people who may answer them. */
+/** The number of open requests. It has a strong colour only for people who may answer them. */
 export function WaitingCount({ count, isShort = false, testId }: Props) {
   const decides = useMay('decide')
   if (decides)

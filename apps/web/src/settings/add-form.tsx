@@ -23,7 +23,10 @@ type OpenForm<Fields> = {
   readonly text: (name: keyof Fields, label: string, placeholder: string, options?: TextOptions) => ReactNode
 }
 
-/** A button that opens a form. The form closes when its entry has been added; otherwise it shows the problem. */
+/**
+ * A button that opens a form. The form closes when its entry was added; if the entry cannot be added, the
+ * form shows the problem.
+ */
 export function AddForm<Fields extends object, Body>({ empty, read, send, ...props }: Props<Fields, Body>) {
   const [open, setOpen] = useState(false)
   const [fields, setFields] = useState(empty)

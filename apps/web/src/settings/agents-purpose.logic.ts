@@ -7,7 +7,7 @@ type Purpose = {
   readonly note?: string
 }
 
-/** Says whose agents are listed. `from` is the node that listed them. */
+/** Names the machine whose agents are listed. `from` is the node that listed them. */
 export function agentsPurpose(
   from: Pick<NodeInfo, 'url' | 'machine'> | undefined,
   nodes: readonly NodeInfo[],

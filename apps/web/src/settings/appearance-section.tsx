@@ -45,7 +45,7 @@ export function AppearanceSection() {
         <Switch
           name="openChanges"
           state={state}
-          label="Open changes by themselves"
+          label="Open changes automatically"
           note="On a wide screen, the first change of a session opens its changes beside the conversation."
         />
         <Switch

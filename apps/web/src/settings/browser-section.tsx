@@ -59,7 +59,7 @@ const listDevices = () => client.access.devices()
 /** The browsers that are signed in. Each can be signed out here. */
 export function DevicesSection() {
   const { list: devices, change, reload } = useServerList(listDevices)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what a frame does is the same after each render
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the handler does the same after each render
   useEffect(() => client.socket.onFrame(({ type }) => type === 'device-added' && reload()), [])
   const { list: people } = useServerList(listPeople)
   const now = useNow()

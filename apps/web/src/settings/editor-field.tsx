@@ -40,7 +40,7 @@ export function EditorField() {
   )
 }
 
-/** The address of an editor, stored as soon as it can be used. */
+/** The address of an editor, stored as soon as it is valid. */
 function AddressField() {
   const chosen = useStore(preferences, (state) => state.editor)
   const [address, setAddress] = useState(chosen !== undefined && !isKnownEditor(chosen) ? chosen : '')

@@ -32,7 +32,7 @@ export function EntryRow({ label, facts, children, actions }: Props) {
 
 type ConfirmedProps = { label: string; what: string; note: string; onConfirm: () => void }
 
-/** A button for something that cannot be undone: it asks first. */
+/** A button for an action that cannot be undone. A click asks for confirmation first. */
 export function ConfirmedButton({ label, what, note, onConfirm }: ConfirmedProps) {
   const [asking, setAsking] = useState(false)
   if (!asking)

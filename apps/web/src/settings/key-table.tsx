@@ -11,7 +11,7 @@ import { actionNames } from './recordable-keys.logic.ts'
 import { Section } from './section.tsx'
 import { ShortcutRow } from './shortcut-row.tsx'
 
-/** An action, whose shortcut can be changed, or keys that cannot. */
+/** An action, whose shortcut can be changed, or fixed keys with their effect. */
 type Row = Action | readonly [keys: readonly string[], does: string]
 
 const groups: readonly (readonly [title: string, rows: readonly Row[]])[] = [
@@ -92,7 +92,7 @@ function Keys({ keys }: { keys: readonly string[] }) {
 
 type GroupsProps = { row: (action: Action) => ReactNode; fixed?: string }
 
-/** `row` shows an action; `fixed` is the style of keys that cannot be changed. */
+/** `row` renders an action; `fixed` is the style of keys that cannot be changed. */
 function Groups({ row, fixed = '' }: GroupsProps) {
   return (
     <div className="grid gap-6 sm:grid-cols-2">

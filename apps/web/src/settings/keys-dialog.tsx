@@ -3,7 +3,7 @@ import { IconButton } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { KeyTable, keysPurpose } from './key-table.tsx'
 
-/** The keyboard shortcuts in a dialog, so that looking one up does not leave the page. */
+/** The keyboard shortcuts in a dialog, so that the person does not have to leave the page. */
 export default function KeysDialog({ onClose }: { onClose: () => void }) {
   return (
     <div className="flex max-h-[85dvh] flex-col">

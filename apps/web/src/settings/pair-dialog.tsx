@@ -140,7 +140,7 @@ function ShownCode({ pairing, onAgain }: { pairing: Pairing; onAgain: () => void
   )
 }
 
-/** The width of the margin that scanners need around the code, in modules of the code. */
+/** The quiet zone that scanners need around the code, in modules of the code. */
 const margin = 3
 
 /** Black on white in both themes, because some scanners do not read inverted codes. */

@@ -56,7 +56,7 @@ function People() {
   )
 }
 
-/** The first person, to whom the token of the server's machine belongs. */
+/** The id of the owner, to whom the token of this machine belongs. */
 const ownerId = 'per_owner'
 
 function PersonRow({ person, onPatch }: { person: Person; onPatch: (body: PersonPatch) => void }) {

@@ -42,7 +42,7 @@ const ofBrowser = new Set([
 ])
 const moving = /(?:^|\+)(?:Arrow\w+|Home|End|PageUp|PageDown|Tab|Escape|Backspace|Delete)$/
 
-/** The reason why a shortcut cannot be used for anything else; undefined if it can. */
+/** The reason why a shortcut is reserved; undefined if it can be used. */
 export function reservedFor(shortcut: string): string | undefined {
   if (fixed[shortcut] !== undefined) return `${shortcut} ${fixed[shortcut]}. Use another key.`
   if (/^[1-9]$/.test(shortcut)) return 'Digits answer requests. Use another key.'

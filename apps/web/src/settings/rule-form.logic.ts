@@ -52,8 +52,8 @@ export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } 
 }
 
 /**
- * The additional files that an allow rule covers, as text: files outside the session's folder, protected files, or both.
- * Empty if there are none.
+ * The further files that an allow rule covers, as text: files outside the session's folder, protected files,
+ * or both. Empty if there are none.
  */
 export function reachText({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
   const covered = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]

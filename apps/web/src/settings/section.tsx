@@ -7,7 +7,7 @@ type Props = {
   purpose: string
   /** Shown at the right of the heading. */
   beside?: ReactNode
-  /** The work that needs the scope `admin`, such as "Adding a rule". People without that scope are told so. */
+  /** The work that needs the scope `admin`, such as "Adding a rule". People without that scope see a note. */
   adminWork?: string
   /** The reason why the section cannot be shown. */
   problem?: string | undefined

@@ -49,7 +49,7 @@ export default function SettingsPage() {
   const chosen = route.name === 'settings' ? route.section : undefined
   const section = chosen ?? (isNarrow ? undefined : 'agents')
   const parts = section ? sections[section] : []
-  // A server on SQLite has no other nodes, so their tab would be of no use.
+  // A server on SQLite has no other nodes, so the tab would be empty.
   const hasNodes = useNodes(({ database }) => database !== undefined) || section === 'nodes'
   const hasPeople = useMay('admin') || section === 'people'
   const hasAlerts = useHas('alerts') || section === 'notifications'
@@ -60,7 +60,7 @@ export default function SettingsPage() {
   }
   const shown = settingsSections.filter((one) => isShown[one] ?? true)
   const heading = useRef<HTMLHeadingElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the link that was followed is gone with its section
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the focused link is removed with its section
   useEffect(() => {
     if (isNarrow && lacksFocus()) heading.current?.focus({ preventScroll: true })
   }, [chosen, isNarrow])

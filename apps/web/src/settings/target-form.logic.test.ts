@@ -1,12 +1,9 @@
 import { expect, it } from 'vitest'
 import { alertsOf, allAlerts, choiceOf, emptyTarget, targetOf } from './target-form.logic.ts'
 
-it.each(['all', 'requests'] as const)(
-  'the choice %s has kinds of alerts from which it is recognised',
-  (choice) => {
-    expect(choiceOf({ alerts: alertsOf(choice) })).toBe(choice)
-  },
-)
+it.each(['all', 'requests'] as const)('the choice %s is recognised from its kinds of alerts', (choice) => {
+  expect(choiceOf({ alerts: alertsOf(choice) })).toBe(choice)
+})
 
 it('kinds of alerts in any order are a choice, and other kinds are none', () => {
   expect(choiceOf({ alerts: ['turn.failed'] })).toBe('some')

@@ -11,7 +11,7 @@ const scanned = pairingCodeOf(location.hash.slice(1))
 history.replaceState(null, '', 'pair')
 addEventListener('hashchange', () => location.reload())
 
-/** Signs this browser in with the pairing code of a link, or with one that the person types. */
+/** Signs this browser in with the pairing code of a link, or with a code that the person types. */
 export default function PairPage() {
   const [isBusy, setBusy] = useState(true)
   const [problem, setProblem] = useState('')

@@ -18,7 +18,7 @@ export async function startAtProvider(code?: string): Promise<void> {
   location.assign(url)
 }
 
-/** Registers the public key with the answer that the provider has added to the address of the page. */
+/** Registers the public key with the answer of the provider, which is in the address of the page. */
 export async function finishAtProvider(answer: string, publicKey: string): Promise<Device> {
   const started = JSON.parse(sessionStorage.getItem(storedAs) ?? '{}') as Partial<Started>
   sessionStorage.removeItem(storedAs)

@@ -6,7 +6,7 @@ type Props = {
   readonly isFirst?: boolean
   readonly isCode?: boolean
   readonly autoComplete?: 'name' | 'off'
-  /** The id of the element that shows what is wrong. */
+  /** The id of the element that describes the problem. */
   readonly problemId?: string
 }
 

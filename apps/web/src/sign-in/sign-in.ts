@@ -22,7 +22,7 @@ export async function signIn(register: (publicKey: string) => Promise<Device>): 
   rememberSelf(device)
 }
 
-/** The name that a browser gets unless the person writes another one. */
+/** The default name of a browser. */
 export const suggestedName = () => deviceName(navigator.userAgent)
 
 type About = {

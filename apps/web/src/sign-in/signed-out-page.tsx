@@ -9,15 +9,15 @@ import { ProviderButton } from './provider-button.tsx'
 
 const title = 'This browser is not signed in'
 
-/** Whether this browser was signed out elsewhere, or its access has expired. */
+/** True if this browser was signed out elsewhere, or its access has expired. */
 const wasRevoked = () => localStorage.getItem(signedOutKey)?.startsWith(revokedMark) === true
 const revokedTitle = 'This browser was signed out'
 const revokedText =
   'Somebody signed it out elsewhere, or its access has expired. The copies that it stored are deleted. To use Parley here again, open a new link. An administrator can create one; on the server’s machine, this command prints one.'
 
 /**
- * The only page of a browser that is not signed in, with the command that prints a sign-in link. The command is in the
- * server's error. If no error is given, the page makes a call to get one.
+ * The only page of a browser that is not signed in, with the command that prints a sign-in link. The command
+ * is in the server's error. If no error is passed, the page makes a call, whose error contains the command.
  */
 export default function SignedOutPage({ error: given }: { error?: unknown }) {
   const [error, setError] = useState(given)

@@ -10,8 +10,8 @@ import { Menu } from '../parts/menu.tsx'
 import type { SessionChoices } from './session-choices.ts'
 
 /**
- * A button that shows the agent of the new session, with a menu of all agents. Choosing an agent that cannot run shows
- * the notice that says what to do.
+ * A button that shows the agent of the new session, with a menu of all agents. If the chosen agent cannot
+ * run, a notice says what to do.
  */
 export function AgentChip({ choices }: { choices: SessionChoices }) {
   const { agents, agent, status, error, chooseAgent } = choices
@@ -66,7 +66,7 @@ function optionOf(agent: AgentInfo): MenuOption {
     detail: (
       <>
         {version !== undefined && <span className="text-xs text-faint tabular-nums">{version}</span>}
-        {/* The heading of the group says it once for all. */}
+        {/* The heading of the group names this state for all its entries. */}
         <span className={readinessOf(agent) === 'missing' ? 'sr-only' : 'ml-auto'}>
           <AgentState agent={agent} />
         </span>

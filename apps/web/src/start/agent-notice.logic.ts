@@ -4,8 +4,8 @@ import { readinessOf } from '../parts/agents/readiness.logic.ts'
 export type AgentNotice = { readonly agent: AgentInfo; readonly text: string }
 
 /**
- * The reason why a session with the wanted agent cannot start, shown before the person writes a prompt. `wanted` is the agent that
- * they chose or used last, `chosen` the one that the session would use.
+ * The reason why a session with the wanted agent cannot start, shown before the person writes a prompt.
+ * `wanted` is the agent that the person chose or used last; `chosen` is the agent that the session would use.
  */
 export function agentNotice(
   agents: readonly AgentInfo[],
@@ -26,7 +26,7 @@ export function agentNotice(
   return { agent: meant, text }
 }
 
-/** The wanted agent, else the first that is ready, else the first that is installed. */
+/** The wanted agent, otherwise the first agent that is ready, otherwise the first that is installed. */
 export function pickAgent(agents: readonly AgentInfo[], wanted: string | undefined): AgentInfo | undefined {
   return (
     agents.find((agent) => agent.id === wanted && agent.found) ??

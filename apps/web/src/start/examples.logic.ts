@@ -7,7 +7,7 @@ const forAnyFolder = [
 /** The prompts that the demo agent understands. */
 const forDemo = ['show a permission', 'ask me something', 'make a plan', 'help']
 
-/** Prompts to begin with. */
+/** Example prompts. */
 export function examplesFor(agent: string | undefined): readonly string[] {
   return agent === 'demo' ? forDemo : forAnyFolder
 }

@@ -3,7 +3,7 @@ import { useStore } from '../base/store.ts'
 import { examplesFor } from './examples.logic.ts'
 import type { SessionChoices } from './session-choices.ts'
 
-/** Prompts to begin with. Their place stays reserved while a prompt is written, so that nothing moves. */
+/** Example prompts. Their space stays reserved while a prompt is written, so that nothing moves. */
 export function Examples({ choices: { agent, draft } }: { choices: SessionChoices }) {
   const empty = useStore(draft, (text) => text.trim() === '')
   return (

@@ -10,7 +10,8 @@ export function folderChoices(typed: string, recents: readonly string[], found: 
     .slice(0, maxRecent)
   return [
     ...known.map((value) => ({ value, note: 'recent' })),
-    // The typed folder itself is not offered: a list with only that one would cover the fields below.
+    // The typed folder itself is left out: a list that contains only this folder would cover the fields
+    // below.
     ...found.filter((value) => !known.includes(value) && value !== typed.trim()).map((value) => ({ value })),
   ]
 }

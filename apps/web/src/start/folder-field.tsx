@@ -14,7 +14,10 @@ type Props = {
   onLeave: () => void
 }
 
-/** The working folder: typed with completion, or a recent one. Nothing is selected automatically. */
+/**
+ * The working folder: typed with completion, or chosen from recent folders. Nothing is selected
+ * automatically.
+ */
 export function FolderField({ value, problem, onChange, onLeave }: Props) {
   const id = useId()
   const { choices, place, write, setOpen, onKeyDown } = useFolderChoices(value, onChange)
@@ -88,7 +91,7 @@ export function FolderField({ value, problem, onChange, onLeave }: Props) {
   )
 }
 
-/** The choices below the field, and the keys that select one. */
+/** The choices below the field, and the handler of the keys that select a choice. */
 function useFolderChoices(value: string, onChange: (folder: string) => void) {
   const { sessions } = useSessions({ archived: 'all' })
   const recents = [...new Set(sessions.filter(({ worktree }) => !worktree).map(({ cwd }) => cwd))]

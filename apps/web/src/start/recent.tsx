@@ -62,7 +62,7 @@ function OwnPlace({ place, children }: { place: string | undefined; children: Re
   return place === undefined ? children : <IfOwnPlace place={place}>{children}</IfOwnPlace>
 }
 
-/** A separate component, because only a server with several machines has to ask for its nodes. */
+/** A separate component, because only a server that is one of several nodes needs the list of nodes. */
 function IfOwnPlace({ place, children }: { place: string; children: ReactNode }) {
   return useNodes(({ nodes }) => isOwnPlace(nodes, place)) ? children : null
 }

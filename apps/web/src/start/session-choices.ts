@@ -47,7 +47,7 @@ export function useSessionChoices() {
   const draft = draftOf(newSessionKey).text
   const attachments = useAttachments(newSessionKey, agent)
   const session = agent && { agent: agent.id, cwd: folder.cwd, ...settings }
-  // The agent of a worktree cannot be started before the worktree is made.
+  // The agent of a session with a worktree cannot be started before the worktree is made.
   useAnnouncement(draft, worktree ? undefined : session)
 
   const start = async () => {
@@ -112,7 +112,7 @@ function useFolder() {
   }
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of a project changes the folder too
   useEffect(() => setProblem(undefined), [folder])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once: the folder of the last session may be gone
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once: the last folder may have been deleted
   useEffect(() => void checkFolder(), [])
   return {
     folder,
@@ -124,7 +124,9 @@ function useFolder() {
   }
 }
 
-/** Mode, model and effort. A choice that the agent does not offer, or that the person may not make, is not used. */
+/**
+ * Mode, model and effort. A choice is ignored if the agent does not offer it or the person may not make it.
+ */
 function useSettings(agent: AgentInfo | undefined) {
   const {
     mode: chosenMode = 'ask',

@@ -93,7 +93,7 @@ function NewSession() {
         <Lazy part={recentPart} frame={() => null}>
           {(Recent) => <Recent choices={choices} />}
         </Lazy>
-        {/* Shown once the part above has its final height. */}
+        {/* Shown once the part above it has its final height. */}
         {(agents.length > 0 || error) && <ImportLink />}
       </div>
     </div>
@@ -132,7 +132,7 @@ function Task({ choices }: { choices: SessionChoices }) {
         className="min-h-24 px-4 pt-3"
         onKey={onKey}
       />
-      {/* Where the session works: a row of its own, so that it does not move when another agent has more settings. */}
+      {/* The folder and the worktree are in a row of their own, so that they do not move when another agent has more settings. */}
       <div className="flex flex-wrap items-center gap-1.5 px-2 pb-1.5">
         <FolderField
           value={choices.folder}

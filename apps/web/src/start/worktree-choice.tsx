@@ -13,7 +13,7 @@ type Props = {
   onChoose: (worktree: ChosenWorktree | undefined) => void
 }
 
-/** Offers a worktree for the new session, if the folder is in a repository that can have one. */
+/** Offers a worktree for the new session, if worktrees can be made of the folder's repository. */
 export default function WorktreeChoice({ cwd, chosen, onChoose }: Props) {
   const reads = useMay('read')
   const offer = useOffer(cwd, reads)
@@ -61,10 +61,10 @@ function Details({
           className="h-7 max-w-64 min-w-0 rounded-md border border-field bg-page px-1 text-ink pointer-coarse:h-11"
         >
           <option value="">
-            {offer.head === undefined ? 'the commit of the folder' : `${visible(offer.head)} (now)`}
+            {offer.head === undefined ? 'the checked-out commit' : `${visible(offer.head)} (checked out)`}
           </option>
           <Branches label="Branches" names={offer.branches.filter((name) => name !== offer.head)} />
-          <Branches label="Branches of remotes" names={offer.remotes} />
+          <Branches label="Remote branches" names={offer.remotes} />
         </select>
       </label>
       {isRemote ? (
@@ -144,7 +144,10 @@ function Notes({ offer, isRemote }: { offer: WorktreeOffer; isRemote: boolean })
 
 const settledMs = 300
 
-/** What the repository of the folder offers; undefined while it is not known, or if the folder cannot be read. */
+/**
+ * The branches and files of the repository; undefined while they are loading, or if the folder cannot be
+ * read.
+ */
 function useOffer(cwd: string, wanted: boolean): WorktreeOffer | undefined {
   const [found, setFound] = useState<{ cwd: string; offer: WorktreeOffer }>()
   useEffect(() => {
@@ -153,7 +156,7 @@ function useOffer(cwd: string, wanted: boolean): WorktreeOffer | undefined {
       const timer = setTimeout(() => {
         client.call('offerWorktree', { query: { cwd }, signal }).then(
           (offer) => signal.aborted || setFound({ cwd, offer }),
-          // The folder field reports what is wrong with a folder.
+          // The folder field reports problems with the folder.
           () => undefined,
         )
       }, settledMs)

@@ -42,7 +42,7 @@ export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | n
   return (
     <search className="flex items-center gap-0.5 border-b border-line bg-side px-2 py-1">
       <input
-        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to find
+        // biome-ignore lint/a11y/noAutofocus: it appears because the person opened the search
         autoFocus
         aria-label="Find in the terminal"
         placeholder="Find in the terminal"

@@ -13,7 +13,7 @@ const terminal = (id: string, more: Partial<Terminal> = {}): Terminal => ({
 })
 const names = (...terminals: Terminal[]) => [...tabNames(terminals).values()]
 
-it('numbers the terminals and names the running program', () => {
+it('terminals are numbered and named after the running program', () => {
   expect(names(terminal('a'))).toEqual(['bash'])
   expect(names(terminal('a'), terminal('b', { running: 'sleep' }))).toEqual(['bash 1', 'bash 2 · sleep'])
   expect(names(terminal('a', { title: 'vim notes', running: 'vim' }))).toEqual(['vim notes'])
@@ -22,7 +22,7 @@ it('numbers the terminals and names the running program', () => {
 
 const [first, second] = [terminal('a', { startedAt: 1 }), terminal('b', { startedAt: 2, running: 'sleep' })]
 
-it('keeps a terminal that the server no longer lists, on screen and in its place', () => {
+it('a terminal that the server no longer lists stays, on screen and in its place', () => {
   const both = withListed(noTabs, [first, second])
   expect(both.shown).toBe('b')
   const ended = withListed(both, [first])
@@ -35,7 +35,7 @@ it('keeps a terminal that the server no longer lists, on screen and in its place
   ])
 })
 
-it('shows the last terminal when the person closes the one on screen', () => {
+it('the last terminal is shown when the person closes the one on screen', () => {
   const both = withListed(noTabs, [first, second])
   expect(withoutTab(both, 'a')).toEqual({ tabs: [second], shown: 'b' })
   expect(withoutTab(both, 'b')).toEqual({ tabs: [first], shown: 'a' })
@@ -43,7 +43,7 @@ it('shows the last terminal when the person closes the one on screen', () => {
   expect(withOpened(withoutTab(both, 'b'), second)).toEqual(both)
 })
 
-it('says why a terminal cannot be used', () => {
+it('the reason why a terminal cannot be used is shown', () => {
   expect(endText({ state: 'open', wasLost: true }, false)).toBeUndefined()
   expect(endText({ state: 'lost', wasLost: true }, true)).toBeUndefined()
   expect(endText({ state: 'gone', wasLost: true }, true)).toBe('This terminal ended: its server stopped.')

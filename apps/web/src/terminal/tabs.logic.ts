@@ -29,7 +29,7 @@ export function withOpened({ tabs }: Tabs, terminal: Terminal): Tabs {
   return { tabs: [...tabs, terminal], shown: terminal.terminalId }
 }
 
-/** The tabs after the person has closed one. */
+/** The tabs after the person has closed a tab. */
 export function withoutTab({ tabs, shown }: Tabs, closed: string): Tabs {
   const rest = tabs.filter(({ terminalId }) => terminalId !== closed)
   return { tabs: rest, shown: shown === closed ? rest.at(-1)?.terminalId : shown }
@@ -60,6 +60,6 @@ export function endText({ state, wasLost }: Link, isGone: boolean): string | und
     return wasLost
       ? 'This terminal ended: its server stopped.'
       : 'This terminal ended: its server stopped, or it was closed in another window.'
-  // A terminal that is closed elsewhere is no longer listed; its connection remains open.
+  // If a terminal is closed elsewhere, it is no longer listed, but its connection remains open.
   return isGone && state === 'open' ? 'This terminal was closed in another window.' : undefined
 }

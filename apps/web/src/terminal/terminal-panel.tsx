@@ -190,8 +190,8 @@ function useTerminals() {
     await load()
   }
   /**
-   * Closes a terminal, or asks first if a program runs in it. The list is read again, because a program may have
-   * started a moment ago.
+   * Closes a terminal, or asks first if a program runs in it. The list is read again first, because a program
+   * may have started since.
    */
   const close = async (terminalId: string) => {
     if (tabs.some((tab) => tab.terminalId === terminalId && tab.isGone))

@@ -180,7 +180,10 @@ const fallback = 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace'
 const family = `"Plex Mono", ${fallback}`
 const font = `${fontSize}px "Plex Mono"`
 
-/** Resolves when the font is there: a page without code has not fetched it yet, and its characters have another width. */
+/**
+ * Resolves when the font is loaded. A page without code has not fetched the font yet, and the fallback font
+ * has other character widths.
+ */
 async function fontLoaded(): Promise<void> {
   await document.fonts.load(font).catch(() => undefined)
 }
@@ -218,7 +221,7 @@ function withStyleSheets(work: () => void): readonly CSSStyleSheet[] {
   return sheets
 }
 
-/** An element that a caller can use like a style element. */
+/** An object that the terminal can use like a style element. */
 function standIn(sheets: CSSStyleSheet[]): HTMLElement {
   const element = document.createElementNS('http://www.w3.org/1999/xhtml', 'div') as HTMLElement
   const sheet = new CSSStyleSheet()

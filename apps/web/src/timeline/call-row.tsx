@@ -74,7 +74,10 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
   )
 })
 
-/** Leads to the file that a call names. The line of the call is a button, which can contain no link. */
+/**
+ * Links to the file that a call names. The link is outside the line of the call, because that line is a
+ * button.
+ */
 function FileOfCall({ call: { locations } }: { call: Call }) {
   const [location, ...others] = locations ?? []
   if (!location || others.some(({ path }) => path !== location.path)) return null

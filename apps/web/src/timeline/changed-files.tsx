@@ -11,7 +11,7 @@ type Props = {
   names?: boolean
 }
 
-/** A button that shows the changes of a turn. A turn without changes has none. */
+/** A button that shows the changes of a turn. A turn without changes has no button. */
 export function ChangedFiles({ turnId, files, folder, names = false }: Props) {
   const sessionId = useSessionId()
   const hasOthers = useDiffers(turnId)

@@ -5,9 +5,9 @@ import { Dialog } from '../parts/dialog.tsx'
 type Props = {
   label: string
   heading: string
-  /** What happens, one sentence each. */
+  /** The effects of the action, one sentence each. */
   consequences: readonly string[]
-  /** Why it cannot be done now. */
+  /** The reason why the action is not possible now. */
   obstacle?: string | undefined
   action: string
   isBusy: boolean
@@ -16,7 +16,7 @@ type Props = {
   children?: ReactNode
 }
 
-/** Asks for confirmation of an action, and lists what it does. */
+/** Asks for confirmation of an action, and lists its effects. */
 export function ConsequencesDialog(props: Props) {
   const { label, heading, consequences, obstacle, action, isBusy, onConfirm, onClose, children } = props
   return (
@@ -45,7 +45,7 @@ export function ConsequencesDialog(props: Props) {
 
 type ButtonsProps = Pick<Props, 'action' | 'onConfirm' | 'onClose'> & { disabled: boolean }
 
-/** The last line of a dialog that asks for confirmation. */
+/** The buttons of a dialog that asks for confirmation. */
 export function ConfirmButtons({ action, disabled, onConfirm, onClose }: ButtonsProps) {
   return (
     <div className="flex justify-end gap-2 px-4 pt-1 pb-3.5">

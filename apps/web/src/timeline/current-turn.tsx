@@ -15,7 +15,7 @@ type Props = {
   showRow: (key: string, align?: 'start') => void
 }
 
-/** The line of the turn that the reader is in. */
+/** The line of the turn that is in view. */
 export function CurrentTurn({ turnKey, rows, segments, toggle, showRow }: Props) {
   const folder = useSessionState((state) => state.cwd)
   const toStart = useTurnStart(rows, showRow)

@@ -95,7 +95,7 @@ function signInCommand({ details }: ErrorInfo, agent: AgentInfo | undefined): st
   return typeof details?.command === 'string' ? details.command : agent?.command
 }
 
-/** Files that an agent restored by its own means, in a log of an earlier version. */
+/** Files that an agent restored by its own means. Only logs of earlier versions contain this. */
 function RewoundTurn({ end }: { end: TurnEnd }) {
   return (
     <div className="my-1 flex flex-wrap items-center gap-2 px-1.5 text-sm text-soft">

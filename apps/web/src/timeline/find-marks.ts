@@ -60,8 +60,8 @@ function rowOf(key: string): HTMLElement | null {
 }
 
 /**
- * The range of a match on screen. Formatting may hide some matches of the text; the last visible one then
- * represents the hidden ones.
+ * The range of a match on screen. Formatting may hide some matches of the text; the last visible match then
+ * represents the hidden matches.
  */
 function rangeOf({ key, nth, inResult }: Hit, wanted: string): Range | undefined {
   const row = rowOf(key)

@@ -42,7 +42,7 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
   return (
     <search className="absolute top-2 right-3 z-10 flex items-center gap-1 rounded-lg border border-edge bg-card py-1 pr-1 pl-2.5 shadow-lg">
       <input
-        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to find
+        // biome-ignore lint/a11y/noAutofocus: it appears because the person opened the search
         autoFocus
         type="text"
         value={query}

@@ -10,7 +10,10 @@ import { ConsequencesDialog, turnRuns } from './consequences-dialog.tsx'
 
 type Props = { prompt: BlockOf<'prompt'>; onClose: () => void }
 
-/** Says what a fork before this prompt does, and makes it. The new session opens with the prompt in its message field. */
+/**
+ * Describes a fork before this prompt, and creates it. The new session opens with the prompt in its message
+ * field.
+ */
 export default function ForkDialog({ prompt, onClose }: Props) {
   const id = useSessionId()
   const agent = useAgentName(useSessionState((state) => state.agent))

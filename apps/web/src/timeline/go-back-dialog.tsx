@@ -19,7 +19,7 @@ import { turnsSince } from './turn-end.logic.ts'
 type Props = { prompt: BlockOf<'prompt'>; onClose: () => void }
 type Found = { readonly preview?: RewindPreview; readonly problem?: string }
 
-/** Returns the files, the conversation or both to their state before a prompt. Lists what happens. */
+/** Returns the files, the conversation or both to their state before a prompt. Lists the effects first. */
 export default function GoBackDialog({ prompt, onClose }: Props) {
   const isBusy = useSessionState((state) => state.turn !== undefined || dueRestore(state) !== undefined)
   const { preview, problem } = usePreview(prompt.id, isBusy)
@@ -90,7 +90,7 @@ export default function GoBackDialog({ prompt, onClose }: Props) {
   )
 }
 
-/** The preview. There is none while a turn runs. */
+/** The preview of the rewind. Undefined while a turn runs. */
 function usePreview(promptId: string, isBusy: boolean): Found {
   const id = useSessionId()
   const [found, setFound] = useState<Found>({})
@@ -106,7 +106,7 @@ function usePreview(promptId: string, isBusy: boolean): Found {
   return found
 }
 
-/** What happens with the conversation, or why it cannot be rewound. */
+/** The effects on the conversation, or the reason why it cannot be rewound. */
 function useTalk(prompt: BlockOf<'prompt'>) {
   const id = useSessionState((state) => state.agent)
   const [agent, name] = [useAgent(id), useAgentName(id)]
@@ -161,7 +161,10 @@ function Choice({ label, checked, disabled, onChange, children }: ChoiceProps) {
   )
 }
 
-/** For an agent that cannot forget: offers a new session, whose agent gets the earlier conversation as a text. */
+/**
+ * For an agent without the capability `forkBefore`: offers a new session whose agent gets the earlier
+ * conversation as a text.
+ */
 function Retell({ prompt, onClose }: Props) {
   const retell = () => {
     onClose()

@@ -25,7 +25,7 @@ describe('the files of a rewind', () => {
     expect(chosenFiles(preview, new Set(['a.txt', 'b.txt']))).toEqual({ seen, paths: ['a.txt', 'b.txt'] })
   })
 
-  it('come with what the rewind does not undo', () => {
+  it('are listed with the changes that the rewind does not undo', () => {
     const leftOut = ['1', '2', '3', '4'].map((path) => ({ path, reason: 'large' }))
     const limits = limitsOf({ ...preview, leftOut, late: true, commits: true, cut: true })
     expect(limits.slice(0, 3)).toEqual([
@@ -37,7 +37,7 @@ describe('the files of a rewind', () => {
     expect(limitsOf(preview)).toHaveLength(1)
   })
 
-  it('are told with the turns that were taken back', () => {
+  it('are named in the result, with the turns that were taken back', () => {
     expect([doneText(true, 2), doneText(true, undefined), doneText(false, 1)]).toEqual([
       'Restored files and took 2 turns back.',
       'Restored files.',

@@ -1,12 +1,12 @@
 import { type LeftReason, leftReasonTexts, type RewindFile, type RewindPreview } from '@parley/protocol'
 import { plural } from '../base/format.logic.ts'
 
-/** Files whose path a person can tick although the server leaves them alone by default. */
+/** The reasons in spite of which a person can tick a file that the server leaves alone by default. */
 const overruled: ReadonlySet<LeftReason | undefined> = new Set([undefined, 'changed-since', 'unclear'])
 
 export const canRestore = ({ left }: RewindFile): boolean => overruled.has(left)
 
-/** The files that are restored unless the person chooses others. */
+/** The files that are ticked at first. */
 export const tickedFirst = ({ files }: RewindPreview): ReadonlySet<string> =>
   new Set(files.filter(({ left }) => left === undefined).map(({ path }) => path))
 
@@ -16,7 +16,7 @@ const actionTexts: Readonly<Record<RewindFile['action'], string>> = {
   delete: 'Delete',
 }
 
-/** What happens with a file if it is ticked, and why it is not ticked by default. */
+/** The effect on a file if it is ticked, and the reason why it is not ticked at first. */
 export function fileText({ action, left }: RewindFile): string {
   return left ? leftReasonTexts[left] : actionTexts[action]
 }
@@ -32,7 +32,7 @@ export function chosenFiles(
   return isSame ? { seen } : { seen, paths: [...ticked] }
 }
 
-/** What the rewind does not undo, one sentence each. */
+/** The changes that the rewind does not undo, one sentence each. */
 export function limitsOf({ leftOut, late, commits, cut, files }: RewindPreview): string[] {
   const named = leftOut.slice(0, 3).map(({ path }) => path)
   const more = leftOut.length > named.length ? ` and ${leftOut.length - named.length} more` : ''
@@ -46,7 +46,7 @@ export function limitsOf({ leftOut, late, commits, cut, files }: RewindPreview):
   ].filter((text) => typeof text === 'string')
 }
 
-/** What was done, for the toast. */
+/** The effect of the rewind, for the toast. */
 export function doneText(files: boolean, turns: number | undefined): string {
   const talk = turns === undefined ? undefined : `took ${plural(turns, 'turn')} back`
   const text = [files ? 'restored files' : undefined, talk].filter(Boolean).join(' and ')

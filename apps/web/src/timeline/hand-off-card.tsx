@@ -7,7 +7,7 @@ import { useSessionId } from '../session-data/session-context.tsx'
 import { useAllSessions } from '../session-data/session-list.ts'
 import type { HandOffPart } from './prompt-text.logic.ts'
 
-/** What the agent got from an earlier session: where it is from and its size. The text is shown on request. */
+/** The hand-off that the agent got: the earlier session and the size of the text. A button shows the text. */
 export function HandOffCard({ part: { text = '', handOff } }: { part: HandOffPart }) {
   const here = useSessionId()
   const title = useAllSessions().sessions.find(({ id }) => id === handOff)?.title

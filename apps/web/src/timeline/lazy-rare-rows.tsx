@@ -1,7 +1,7 @@
 import type { ComponentProps } from 'react'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 
-/** Rows that few sessions have. Their code is fetched with the first of them. */
+/** Rows that few sessions have. Their code is fetched when the first of them is shown. */
 const rows = lazyPart(() => import('./rare-rows.tsx'))
 type Rows = typeof import('./rare-rows.tsx').default
 

@@ -8,7 +8,7 @@ export const fetchTurnLines = () => parts.fetch()
 
 type Parts = typeof import('./turn-parts.ts').default
 
-/** A collapsed turn. Its row has its height before the code is there. */
+/** A collapsed turn. Its row already has its final height while the code is loading. */
 export function LazyCollapsedTurn(props: ComponentProps<Parts['CollapsedTurn']>) {
   return (
     <div className="min-h-9 pointer-coarse:min-h-11">
@@ -17,7 +17,7 @@ export function LazyCollapsedTurn(props: ComponentProps<Parts['CollapsedTurn']>)
   )
 }
 
-/** The line of the turn that the reader is in. */
+/** The line of the turn that is in view. */
 export function LazyCurrentTurn(props: ComponentProps<Parts['CurrentTurn']>) {
   return <Lazy part={parts}>{({ CurrentTurn }) => <CurrentTurn {...props} />}</Lazy>
 }

@@ -39,7 +39,7 @@ export default function MessageActions({ seq, text, prompt, className = '' }: Ro
   )
 }
 
-/** Hands over what was before a prompt, or what was said up to an answer. */
+/** Opens the hand-off of the conversation before a prompt, or up to an answer. */
 function GoOn({
   seq,
   text,
@@ -50,7 +50,9 @@ function GoOn({
   return (
     <IconButton
       label={
-        promptId === undefined ? 'Go on from here with…' : 'Hand over the conversation before this prompt…'
+        promptId === undefined
+          ? 'Hand over the conversation up to here…'
+          : 'Hand over the conversation before this prompt…'
       }
       className="size-6!"
       onClick={() => sessionActions()?.handOff(point)}
@@ -60,7 +62,10 @@ function GoOn({
   )
 }
 
-/** Whether the prompt is a message to the model that started a turn: only to such a prompt can one go back. */
+/**
+ * True if the prompt is a message to the model and started a turn. A session can be forked before and rewound
+ * to such prompts only.
+ */
 function startedTurn({ turnId, delivery, parts: [first] }: BlockOf<'prompt'>): boolean {
   const isCommand = first?.type === 'command' && (first.name === 'compact' || first.name === 'rewind')
   return turnId !== undefined && delivery === 'queue' && !isCommand

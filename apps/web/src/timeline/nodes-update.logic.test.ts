@@ -70,7 +70,7 @@ function next(timeline: readonly Block[], one: Step): readonly Block[] {
   return block ? timeline.with(one.at, block) : timeline
 }
 
-it('reads a changed timeline incrementally with the same result as from scratch', () => {
+it('a changed timeline is read incrementally with the same result as from scratch', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(step, fc.option(turn, { nil: undefined })), { maxLength: 40 }), (steps) => {
       let timeline: readonly Block[] = []
@@ -90,7 +90,7 @@ it('reads a changed timeline incrementally with the same result as from scratch'
   )
 })
 
-it('groups the last steps of a turn that is no longer open, although its blocks have not changed', () => {
+it('the last steps of a turn are grouped when the turn has ended, although its blocks have not changed', () => {
   const call = () => blockOf({ do: 'call', turn: 'b', running: false, id: seq })
   const timeline = [call(), call(), call(), blockOf({ do: 'prompt', turn: 'a', queued: false })]
   const running = readTimeline(timeline, 'b')
@@ -100,7 +100,7 @@ it('groups the last steps of a turn that is no longer open, although its blocks 
   expect(segments[0]?.nodes.map(({ type }) => type)).toEqual(['group'])
 })
 
-it('reuses the segments that did not change', () => {
+it('segments that did not change are reused', () => {
   const turns = ['a', 'b', 'c'] as const
   const timeline = turns.flatMap((of) => [
     blockOf({ do: 'prompt', turn: of, queued: false }),

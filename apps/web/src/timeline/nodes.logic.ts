@@ -48,7 +48,7 @@ export type Segment = {
   readonly turnId: string | undefined
   readonly blocks: readonly Block[]
   readonly nodes: readonly Node[]
-  /** What the line of the turn shows. Undefined between two turns. */
+  /** The turn, as its line shows it. Undefined for blocks between two turns. */
   readonly turn: Turn | undefined
   /** The start index in the timeline; undefined if a later block can still change the segments before this one. */
   readonly cut: number | undefined
@@ -98,7 +98,7 @@ function reusableSegments(
 type From = {
   readonly known: readonly Segment[]
   readonly from: number
-  /** The turn that was open when the known segments were read. */
+  /** The turn that was open when `known` was read. */
   readonly openBefore?: string | undefined
 }
 

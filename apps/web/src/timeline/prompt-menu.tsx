@@ -10,7 +10,10 @@ type Props = OpenMenu & {
   onGoBack: () => void
 }
 
-/** The actions that go back to a prompt. Each opens a dialog that lists what happens. */
+/**
+ * The menu entries that fork the session before a prompt or rewind it. Each opens a dialog that lists the
+ * effects.
+ */
 export default function PromptMenu({ onFork, onGoBack, ...menu }: Props) {
   const can = useAgent(useSessionState((state) => state.agent))?.capabilities
   const prompts = useMay('prompt')

@@ -14,7 +14,7 @@ import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { HandOffCard } from './hand-off-card.tsx'
 
-/** Leads to the session that continues the work. */
+/** Links to the session that continues the work. */
 function HandedOver({
   leadsTo: { sessionId, agent },
 }: {

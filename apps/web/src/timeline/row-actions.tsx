@@ -9,7 +9,7 @@ export const fetchMessageActions = () => messageActions.fetch()
 
 /**
  * The actions of a message. They are not rendered before the pointer or the focus first reaches the row. On
- * touch devices they have a line of their own.
+ * touch devices they are on a separate line.
  */
 export function RowActions(props: RowActionsProps) {
   const [near, setNear] = useState(false)

@@ -20,17 +20,17 @@ export type ShownEvent = {
   readonly key: string
   /** The row has a coloured background for a few seconds. */
   readonly isMarked: boolean
-  /** What a search found in the event. */
+  /** The word of the event that a search found. */
   readonly found: FoundWord | undefined
-  /** Differs for each visit, also for several visits of the same event. */
+  /** Differs for each visit, even if the same event is visited again. */
   readonly visit: number
 }
 
 const markedMs = 4_000
 
 /**
- * Scrolls to the row of the event that the address names. Loads older pages and expands the row and those around it if
- * necessary.
+ * Scrolls to the row of the event that the address names. If necessary, loads older pages, and expands the
+ * row and the rows that contain it.
  */
 export function useShowEvent({ rows, segments, toggle, showRow }: Input): ShownEvent | undefined {
   const route = useRoute()
@@ -40,7 +40,7 @@ export function useShowEvent({ rows, segments, toggle, showRow }: Input): ShownE
   const atStart = useSnapshot((snapshot) => snapshot.atStart)
   const loadOlder = useLoadOlder(id)
   const [shown, setShown] = useState<ShownEvent>()
-  // Each visit has a route object of its own.
+  // Each visit has a new route object.
   const done = useRef<Route>(undefined)
 
   useEffect(() => {

@@ -5,8 +5,9 @@ import { type RefObject, useEffect, useState } from 'react'
 const nearEnd = 80
 
 /**
- * Keeps a reader at the end of the timeline when something below or inside it grows: a card, the queue, a long
- * prompt, the keyboard of a phone. Scrolling up stops this, and scrolling back to the end resumes it.
+ * Keeps a reader at the end of the timeline when an element below or inside the timeline grows: a card, the
+ * queue, a long prompt, the keyboard of a phone. Scrolling up stops this, and scrolling back to the end
+ * resumes it.
  */
 export type EndKeeper = {
   isStaying(): boolean
@@ -54,8 +55,8 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
     if (!element || !staying || fromEnd(element) <= 1) return
     element.scrollTop = element.scrollHeight
     top = element.scrollTop
-    // A larger jump is reported at once. The browser's scroll event comes a frame later, which is early enough for one
-    // line, but too late for many rows.
+    // A larger jump is reported at once. The browser's scroll event arrives a frame later: early enough for
+    // one line, but too late for many rows.
     if (top - reported > 120) reportNow(top)
   }
 

@@ -9,8 +9,8 @@ import { TurnFacts, TurnTitle, useTurnText } from './turn-line.tsx'
 type Props = { turn: Turn; folder: string; onCollapse: (turn: Turn) => void; onStart: (turn: Turn) => void }
 
 /**
- * The line of the turn that the reader is in, over the top of the conversation while the beginning of the turn is
- * above it. The prompt can be expanded there.
+ * The line of the turn that is in view, at the top of the conversation while the start of the turn is above
+ * the view. The line can show the whole prompt.
  */
 export const StickyTurn = memo(function StickyTurn({ turn, folder, onCollapse, onStart }: Props) {
   const [isWhole, setWhole] = useState(false)

@@ -158,7 +158,10 @@ function sameNode(one: Node, other: Node): boolean {
 
 type TextBlock = BlockOf<'text' | 'thinking'> | Exclude<OpenBlock, OpenToolCall>
 
-/** The same component renders an open block and the finished one, so that nothing is mounted anew when it ends. */
+/**
+ * The same component renders a block while it is open and after it has ended, so that nothing is mounted
+ * again at its end.
+ */
 function TextView({ row, block, onToggle }: Omit<RowProps, 'folder'> & { block: TextBlock }) {
   const done = 'node' in row
   const written = useOpenBlock(done ? undefined : block.id)

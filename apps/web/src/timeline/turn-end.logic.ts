@@ -15,7 +15,7 @@ export function stopText(stopReason: string): string | undefined {
   return Object.hasOwn(stopTexts, stopReason) ? stopTexts[stopReason] : undefined
 }
 
-/** The cost of a turn. Undefined if the agent does not report one. */
+/** The cost of a turn. Undefined if the agent does not report costs. */
 export function costText({ costUsd, notionalCost }: TurnEnd): string | undefined {
   if (costUsd === undefined || costUsd <= 0) return undefined
   return `${dollars(costUsd)}${notionalCost ? ' at list price' : ''}`
@@ -29,7 +29,10 @@ export function isRewind(stopReason: string): boolean {
   return stopReason === 'rewound' || stopReason === 'rewind_undone'
 }
 
-/** How many turns have ended since this prompt started one, without those that were taken back. */
+/**
+ * The number of turns that have ended since the turn of this prompt started, without turns that were taken
+ * back.
+ */
 export function turnsSince(timeline: readonly Block[], { turnId }: BlockOf<'prompt'>): number {
   const ends = timeline.filter(({ type, takenBack }) => type === 'turn-end' && takenBack === undefined)
   const first = ends.findIndex((end) => end.turnId === turnId)

@@ -42,7 +42,7 @@ export const CollapsedTurn = memo(function CollapsedTurn({ turn, folder, onToggl
   )
 })
 
-/** The first line of what started the turn. */
+/** The first line of the prompt or notice that started the turn. */
 export function TurnTitle({ turn }: { turn: Turn }) {
   const text = useTurnText(turn)
   const isAgents = turn.head?.type === 'notice' || text === undefined
@@ -54,7 +54,10 @@ export function TurnTitle({ turn }: { turn: Turn }) {
   )
 }
 
-/** What started the turn. The prompt of the open turn is known even if its block is not loaded. */
+/**
+ * The text of the prompt or notice that started the turn. The prompt of the open turn is known even if its
+ * block is not loaded.
+ */
 export function useTurnText({ head, turnId }: Turn): string | undefined {
   const open = useSessionState(({ turn }) => (turn?.turnId === turnId ? turn.prompt : undefined))
   if (head?.type === 'notice') return head.text
@@ -62,7 +65,7 @@ export function useTurnText({ head, turnId }: Turn): string | undefined {
   return parts && promptSummary(parts)
 }
 
-/** The status of a turn, its changed files, time and cost. What is not known is left out. */
+/** The status of a turn, its changed files, time and cost. Unknown facts are left out. */
 export function TurnFacts({ turn, folder }: { turn: Turn; folder: string }) {
   const { end, files, turnId, waited } = turn
   const facts = end && [turnTime(end.end.durationMs, waited, true), costText(end.end)].filter(Boolean)

@@ -1,6 +1,6 @@
 import type { Block, BlockOf } from '@parley/protocol'
 
-/** A turn as its line shows it. */
+/** A turn, with everything that its line shows. */
 export type Turn = {
   /** The key under which the choice to collapse the turn is stored. */
   readonly key: string

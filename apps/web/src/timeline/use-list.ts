@@ -83,8 +83,8 @@ type List = Virtualizer<HTMLDivElement, HTMLDivElement>
 type Place = { readonly key: string; readonly fromTop: number }
 
 /**
- * Keeps the visible rows in place when rows are added above them. The list anchors to its topmost row, but that row may
- * have become part of a group. Then the first row below it that still exists is the anchor.
+ * Keeps the visible rows in place when rows are added above them. The list uses its topmost row as the
+ * anchor. If that row has become part of a group, the first row below it that still exists is the anchor.
  */
 type PlaceKeeper = {
   /** Must be called whenever rows have been moved. */
@@ -99,7 +99,7 @@ function createPlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKee
 
   function note(list: List): void {
     const top = list.scrollOffset ?? 0
-    // Notes nothing right after rows were added above: the positions are not yet those that the reader sees.
+    // Does nothing right after rows were added above: their positions are not yet those on the screen.
     if (list.options.getItemKey(0) !== first) return
     const items = list.getVirtualItems().filter((item) => item.end > top)
     places = items.map((item) => ({ key: String(item.key), fromTop: item.start - top }))

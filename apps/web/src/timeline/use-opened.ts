@@ -8,8 +8,8 @@ import type { Opened } from './rows.logic.ts'
 import { oldBefore } from './turn.logic.ts'
 
 /**
- * The expanded nodes and turns. The person's choices override the preferences. Choices for turns are stored, those for
- * steps last until the session is left.
+ * The expanded nodes and turns. The person's choices override the preferences. Choices for turns are stored;
+ * choices for steps last until the session is left.
  */
 export function useOpened(segments: readonly Segment[]) {
   const id = useSessionId()
@@ -39,6 +39,6 @@ export function useOpened(segments: readonly Segment[]) {
 function useOldTurns(segments: readonly Segment[]): number {
   const wanted = useStore(preferences, (state) => state.collapseTurns)
   const isLive = useSnapshot(({ status }) => status === 'live')
-  // biome-ignore lint/correctness/useExhaustiveDependencies: not again for each new turn
+  // biome-ignore lint/correctness/useExhaustiveDependencies: computed once, not for each new turn
   return useMemo(() => (wanted ? oldBefore(segments) : 0), [wanted, isLive])
 }

@@ -7,7 +7,10 @@ import { useAwaited } from '../session-data/awaited.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { useStopTasks } from '../session-data/stop-turn.ts'
 
-/** The last row. It shows that the agent works, and the elapsed time, so that silence is not mistaken for the end. */
+/**
+ * The last row. It shows that the agent works, and the elapsed time, so that a silent agent is not mistaken
+ * for an ended turn.
+ */
 export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty: boolean }) {
   const status = useSessionState((state) => state.status)
   const startedAt = useSessionState((state) => state.turn?.startedAt)
@@ -47,7 +50,7 @@ function WaitingRow({ children }: { children: string }) {
   return <p className="flex min-h-6 items-center px-1.5 text-xs font-medium text-wait">{children}</p>
 }
 
-/** Shown while no turn runs but background tasks do. */
+/** Shown while background tasks run and no turn is open. */
 function BackgroundRow() {
   const tasks = useSessionState((state) => state.tasks).filter((task) => isInBackground(task))
   const [only] = tasks

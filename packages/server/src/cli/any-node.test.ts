@@ -15,8 +15,8 @@ import { folderForFile } from '../testing/temporary-folder.ts'
 import { type Parley, startParley } from './start.ts'
 
 /**
- * Tests whole servers in one process: two nodes on one machine and one on another. Each request is sent to the next
- * node in turn.
+ * Tests whole servers in one process: two nodes on one machine and a third node on another. Each request is
+ * sent to the next node in turn.
  */
 
 const postgres = await PostgresServer.forFile()
@@ -49,7 +49,7 @@ let turn = 0
 const nextNode = () => nodes[turn++ % nodes.length] as Parley
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
-/** Calls a route at a node, by default the next one. */
+/** Calls a route at a node, by default the next node. */
 async function call(name: RouteName, { params = {}, query = {}, body, node = nextNode() }: Call = {}) {
   const { method, path } = routes[name]
   const filled = path.replace(/:(\w+)/g, (_, key) => encodeURIComponent(params[key] ?? ''))
@@ -156,9 +156,9 @@ it('the table `reads` contains every route that reads data shared by all nodes',
   const shared = (Object.keys(routes) as RouteName[]).filter(
     (name) => routes[name].method === 'GET' && ['any', 'place', 'owner'].includes(whereServed[name]),
   )
-  // These routes are not compared: the list of nodes marks the node that answers, projects have branches only where their
-  // folders are, a preview needs snapshots, a worktree and a pull request do not exist here, and entries are still added
-  // to the ledger after the events that they are about.
+  // These routes are not compared: the list of nodes marks the node that answers, projects have branches only
+  // where their folders are, a preview needs snapshots, the session has neither a worktree nor a pull
+  // request, and entries are added to the ledger some time after their events.
   const others = ['listNodes', 'listProjects', 'previewRewind', 'getWorktree', 'getPullRequest', 'listAudit']
   expect([...Object.keys(reads), ...others].sort()).toEqual(shared.sort())
 })

@@ -40,9 +40,9 @@ const followMs = 10_000
 const lingerMs = 2_000
 
 /**
- * Connects to the running server, or starts a temporary one if none answers. With a PostgreSQL database no server is
- * started: it would be a node that ends with the command. If two commands start at once, the command that finds the
- * folder locked looks for the server of the other command.
+ * Connects to the running server, or starts a temporary server if no server answers. With a PostgreSQL
+ * database no server is started: it would be a node that ends with the command. If two commands start at
+ * once, the command that finds the folder locked looks for the server of the other command.
  */
 export async function connect(configuration: Configuration, context: Context): Promise<Connected> {
   const deadline = performance.now() + lockedMs

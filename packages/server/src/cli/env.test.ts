@@ -3,7 +3,7 @@ import { createHome } from './program-under-test.ts'
 
 const secret = 'sk-parsley-0123456789'
 
-it('sets variables of a folder from stdin or from its own environment, lists names only, and removes them', async () => {
+it('parley env sets variables of a folder from stdin or from its own environment, lists names only, and removes them', async () => {
   await using home = createHome()
   const none = await home.run(['env'])
   expect(none).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('No variables') })
@@ -28,7 +28,7 @@ it('sets variables of a folder from stdin or from its own environment, lists nam
   expect((await home.run(['env', '--json'])).stdout).toBe('')
 })
 
-it('reads a value on a terminal without echo', async () => {
+it('parley env reads a value on a terminal without echo', async () => {
   await using home = createHome()
   const asking = home.onTerminal(['env', 'API_KEY'])
   await asking.until('Value of API_KEY')
@@ -52,7 +52,7 @@ it.each([
   })
 })
 
-it("gives a new session the named variables of run's environment", async () => {
+it('run --env gives a new session the named variables of its environment', async () => {
   await using home = createHome()
   const refused = await home.run(['run', 'demo', 'hello', '--env', 'API_KEY'])
   expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('API_KEY is not set') })

@@ -34,7 +34,7 @@ export async function examineAgent(examination: ExaminationInput): Promise<void>
   if (await look(examination)) await start(examination)
 }
 
-/** Probes the agent and adds the results. Returns false if the examination cannot continue. */
+/** Probes the agent and adds the results as checks. Returns false if the examination cannot continue. */
 async function look({ adapter, commandLine, stop, add }: ExaminationInput): Promise<boolean> {
   const { id, install } = adapter
   const probe = await withTimeout(

@@ -5,7 +5,7 @@ import { createHome } from './program-under-test.ts'
 
 /** A text whose control characters write to the clipboard, change colours, and reverse the reading direction. */
 const attack = 'before \u001b]52;c;ZXZpbA==\u0007\u009b31m\u202e after'
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for control characters
 const raw = /[\u001b\u0007\u009b\u202e]/
 
 describe('parley export', () => {

@@ -38,7 +38,7 @@ function describe(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
 }
 
-/** Suggests the known agent that is spelled most like an unknown one. */
+/** Suggests the known agent whose spelling is most similar to the unknown name. */
 function suggestion({ code, details = {} }: ParleyError): string {
   const { agent, agents } = details
   if (code !== 'agent_not_found' || typeof agent !== 'string' || !Array.isArray(agents)) return ''

@@ -5,7 +5,9 @@ import { createHome, type Home } from './program-under-test.ts'
 
 const id = '4f2b8a1e-0000-4000-8000-000000000001'
 
-/** Writes a conversation in the format of Claude Code; adapters/claude/memory.test.ts has real ones. */
+/**
+ * Writes a conversation in the format of Claude Code; adapters/claude/memory.test.ts uses real conversations.
+ */
 function remember(home: Home): void {
   const folder = join(home.folder, '.claude', 'projects', 'app')
   mkdirSync(folder, { recursive: true })

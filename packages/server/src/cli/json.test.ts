@@ -23,7 +23,7 @@ const elsewhere = [
   ...['agents install', 'agents update', 'agents remove', 'agents key', 'service status'],
   ...['people role', 'people disable', 'people enable', 'devices revoke', 'worktrees remove'],
   'worktrees restore',
-  // They need a repository.
+  // These commands need a repository.
   ...['changes', 'discard', 'commit', 'push', 'pr'],
 ]
 

@@ -58,7 +58,7 @@ async function isRemoved(host: Pick<Host, 'command'>, { id }: SessionSummary): P
   return host.command(id, { ...command, commandId: newId('cmd') }).then(
     () => true,
     (error: unknown) => {
-      // Something would be lost, or the session is used, was deleted, or runs on another node.
+      // The removal would lose something, or the session is in use, was deleted, or runs on another node.
       if (error instanceof ParleyError) return false
       throw error
     },

@@ -36,7 +36,7 @@ const words: Script = [
 const error = { code: 'agent_failed', message: `It broke at ${secret}.` } as const
 const failure: Script = [...words, { type: 'end', outcome: 'failed', stopReason: 'no_model', error }]
 
-it('logs each step of an agent at debug, with names and sizes, without content', async () => {
+it('the server logs each step of an agent at debug, with names and sizes, without content', async () => {
   const lines = await linesOf('debug', words)
   const steps = lines.filter(({ msg }) => msg.includes('.')).map(({ msg }) => msg)
   expect(steps).toEqual(
@@ -58,7 +58,7 @@ it('logs each step of an agent at debug, with names and sizes, without content',
   expect(JSON.stringify(lines)).not.toContain(secret)
 })
 
-it('logs a failed turn at info, with its session, agent and reason, without content', async () => {
+it('the server logs a failed turn at info, with its session, agent and reason, without content', async () => {
   const lines = await linesOf('info', failure)
   expect(lines).toEqual([
     expect.objectContaining({
@@ -74,14 +74,14 @@ it('logs a failed turn at info, with its session, agent and reason, without cont
   expect(JSON.stringify(lines)).not.toContain(secret)
 })
 
-it('logs "other" for a reason that is not a plain name', async () => {
+it('the server logs "other" for a reason that is not a plain name', async () => {
   const lines = await linesOf('info', [
     { type: 'end', outcome: 'failed', stopReason: `because of ${secret}`, error },
   ])
   expect(lines).toMatchObject([{ reason: 'other' }])
 })
 
-it('logs the crash of an agent at warn, with its exit code or signal', async () => {
+it('the server logs the crash of an agent at warn, with its exit code or signal', async () => {
   const lines = await linesOf('warn', [...words, { type: 'crash' }])
   expect(lines).toMatchObject([
     { level: levels.warn, msg: 'agent lost', agent: 'scripted', reason: 'crashed' },
@@ -89,6 +89,6 @@ it('logs the crash of an agent at warn, with its exit code or signal', async () 
   expect(JSON.stringify(lines)).not.toContain(secret)
 })
 
-it('logs nothing at info about a turn that completes', async () => {
+it('the server logs nothing at info about a turn that completes', async () => {
   expect(await linesOf('info', words)).toEqual([])
 })

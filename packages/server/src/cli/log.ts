@@ -11,7 +11,7 @@ export function createLogger(level: LogLevel, output: Output): Logger {
   return pino(options, { write: (line: string) => output.err(formatted(line)) })
 }
 
-/** Writes failures caused by a database outage only at `debug`: the outage has a line of its own. */
+/** Writes failures caused by a database outage only at `debug`: the outage itself is logged on one line. */
 function withoutOutages(this: Logger, given: Parameters<LogFn>, method: LogFn): void {
   const [fields, text] = given as unknown as [{ readonly err?: unknown } | undefined, string | undefined]
   const error = typeof fields === 'object' ? fields.err : undefined

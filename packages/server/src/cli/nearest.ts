@@ -1,7 +1,7 @@
 /** The largest number of edits between a mistyped word and the suggested word. */
 const maxEdits = 2
 
-/** The word that is spelled most like the given one; undefined if none is similar. */
+/** The word whose spelling is most similar to the given word; undefined if no word is similar. */
 export function nearest(given: string, words: readonly string[]): string | undefined {
   const near = words.map((word) => ({ word, edits: editDistance(given, word) }))
   const [first] = near.filter(({ edits }) => edits <= maxEdits).toSorted((a, b) => a.edits - b.edits)

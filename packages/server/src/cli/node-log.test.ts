@@ -6,7 +6,7 @@ import { createHome, type Home, type Served } from './program-under-test.ts'
 
 const token = 'the-token-of-all-nodes-0123456789'
 
-/** A node has another number if it lost its lease on a busy machine and joined again. */
+/** The number of a node changes if the node lost its lease on a busy machine and joined again. */
 const node = 'node \\d+'
 
 const call = (url: string, path: string, body?: unknown) =>

@@ -29,7 +29,7 @@ export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'node
   readonly logger: Logger
   /** Formats a command for a hint. */
   readonly commandLine?: CommandLine
-  /** A lease other than the default one. All nodes of a database must use the same lease. */
+  /** A lease that replaces the default. All nodes of a database must use the same lease. */
   readonly lease?: Lease | undefined
 }
 

@@ -68,7 +68,7 @@ it('a program at the address of another node that has ended does not get the tok
   })
   impostor.listen(Number(new URL(second.url).port), '127.0.0.1')
   await once(impostor, 'listening')
-  // Requests of the first node, which looks for the other one, are not counted.
+  // The first node's own requests, with which it looks for the other node, are not counted.
   first.running.child.kill('SIGKILL')
   await first.running.ended
   const before = received.length

@@ -32,8 +32,8 @@ async function crashed(home: Home, args: readonly string[] = []) {
 type Proof = (challenge: string) => unknown
 
 /**
- * Another user's program on the port of the record. It knows everything that the health route of the ended server
- * returned.
+ * A program of another user on the port of the record. It has everything that the health route of the ended
+ * server returned.
  */
 function impostorOf({ url, instance }: OwnerRecord, proof: Proof) {
   return listenAt(url, async (request, response) => {

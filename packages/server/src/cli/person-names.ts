@@ -1,8 +1,8 @@
 import type { Client } from '@parley/client'
 
 /**
- * Returns a function that names a person. Undefined if all entries belong to one person, so that a list without other
- * people needs no column for them. Only an administrator gets entries of other people.
+ * Returns a function that names a person. Undefined if all entries belong to one person: the list then needs
+ * no column for people. Only an administrator gets entries of other people.
  */
 export async function personNames(
   client: Client,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { git } from '../workspace/hostile-repository-under-test.ts'
 import { createHome } from './program-under-test.ts'
 
-it('projects lists them with branch and folder, and sessions --project lists the sessions of one', async () => {
+it('parley projects lists projects with branch and folder, and sessions --project lists the sessions of a project', async () => {
   await using home = createHome()
   const app = join(realpathSync(home.folder), 'app')
   const inner = join(app, 'inner')

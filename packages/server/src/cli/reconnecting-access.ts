@@ -9,15 +9,16 @@ export type ReconnectingAccess = AsyncDisposable & {
 }
 
 const pageSize = 100
-/** The time to wait for a server that restarts. */
+/** The time for which a restarting server is awaited. */
 const graceMs = 5_000
 const retryMs = 200
 const answerMs = 2_000
 const commandMs = 30_000
 
 /**
- * Access to the sessions of a data folder while an editor is connected. The server may end earlier, for example if it
- * belongs to another editor's process. The access then uses the next server, or an embedded one.
+ * Access to the sessions of a data folder while an editor is connected. The server may end earlier, for
+ * example if it belongs to another editor's process. The access then uses the next server, or an embedded
+ * server.
  */
 export function createReconnectingAccess(
   first: Connected,

@@ -162,7 +162,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
 
 type Hosts = Pick<NodeHosts, 'host'> & Partial<Omit<NodeHosts, 'host'>>
 
-/** Creates the WebSocket faces: one for people, and one for other nodes, which passes no request on. */
+/** Creates the WebSocket faces: one for people, and another for nodes, which passes no request on. */
 function createSockets({ host, peers }: Hosts, logger: Logger, onPresence: Alerts['setPresence']) {
   const people = createWebSocketFace({ host, logger, version, onPresence })
   const nodes = peers && createWebSocketFace({ ...peers, logger, version })

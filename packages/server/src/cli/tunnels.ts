@@ -12,7 +12,7 @@ export type Tunnel = {
   readonly program: 'tailscale' | 'cloudflared'
   /** Without a slash at the end. */
   readonly url: string
-  /** Whether the tunnel leads to the server. Undefined if its program does not report that. */
+  /** Whether the target of the tunnel is this server. Undefined if its program does not report the target. */
   readonly leadsHere?: boolean
   /** Whether everybody on the internet can reach the tunnel. */
   readonly isOpen: boolean
@@ -58,7 +58,7 @@ async function tailscaleTunnels(port: number, context: Context): Promise<Tunnel[
   )
 }
 
-/** Whether the target of a proxy is this port of this machine. */
+/** Whether the target of a proxy is this port on this machine. */
 function isAt(target: string, port: number): boolean {
   const url = URL.canParse(target.replace(/^https\+insecure:/, 'https:'))
     ? new URL(target.replace(/^https\+insecure:/, 'https:'))

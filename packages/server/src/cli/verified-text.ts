@@ -50,7 +50,7 @@ export function logLines(
         ]
       : []),
   ]
-  // The file may come from an attacker, so its fields can contain control characters.
+  // The file may come from an attacker, so its fields may contain control characters.
   return lines.map((line) => oneLine(line))
 }
 

@@ -5,7 +5,9 @@ export function mayDecide({ scopes }: Pick<Me, 'scopes'>): boolean {
   return scopes.includes('decide')
 }
 
-/** The text for a token that may not answer a request. It ends with the address at which a person can answer. */
+/**
+ * The text for a token that cannot answer a request. It ends with the address at which a person can answer.
+ */
 export function whoCanDecide(
   { name }: Pick<Me, 'name'>,
   { url, sessionId }: { readonly url: string; readonly sessionId: string },

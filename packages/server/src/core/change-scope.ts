@@ -13,17 +13,17 @@ import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** The two states of the folder that a scope of changes compares. */
+/** The moments that a scope of changes compares. */
 export type ScopedMoments = Pick<Compared, 'marked' | 'shared' | 'turnId'> & {
-  /** Undefined if there is no snapshot to compare with. */
+  /** Absent: there is no snapshot to compare with. */
   readonly from?: KnownSnapshot
-  /** Undefined for the present state of the folder. */
+  /** Absent: the folder as it is now. */
   readonly to?: KnownSnapshot
 }
 
 export type ScopeQuery = {
   readonly scope: 'turn' | 'session'
-  /** The id of the turn, for the scope `turn`. The default is the last turn. */
+  /** For the scope `turn`; by default the last turn. */
   readonly turn?: string | undefined
 }
 
@@ -57,7 +57,7 @@ function ofSession({ snapshots }: SessionState): ScopedMoments {
   return defined({ from: snapshots?.first })
 }
 
-/** The time after the end of a turn within which its snapshot may still be recorded. */
+/** How long after a turn its snapshot may still be taken. */
 const soonMs = 10_000
 
 async function ofTurn(
@@ -75,7 +75,7 @@ async function ofTurn(
   const next = index < 0 ? undefined : kept[index + 1]?.before
   if (after) return defined({ turnId, from: before, to: after })
   if (isLast && lastTurn && clock.now() - lastTurn.endedAt < soonMs) return defined({ turnId, from: before })
-  // Without a snapshot after the turn, the comparison ends at the snapshot before the next turn, or at the present.
+  // The next best moment, if there is one.
   return isLast || next ? defined({ turnId, from: before, to: next, marked: 'missing' as const }) : { turnId }
 }
 
@@ -83,7 +83,7 @@ const pageSize = 1000
 /** The maximum number of events that are searched for an older turn. */
 const maxSearched = 100_000
 
-/** Searches the log for the snapshots of a turn, for a turn whose snapshots are not in the state. */
+/** Searches the log for the snapshots of a turn that the state does not keep. */
 async function searchTurn(
   store: Parts['store'],
   { id, seq }: SessionState,
@@ -108,18 +108,12 @@ async function searchTurn(
 
 const listed = { limit: 100, pages: 5 }
 
-/**
- * True if another session in the same folder, in a parent or in a subfolder of it, may have had a turn in that
- * period.
- */
+/** Whether another session in the same folder, or in one above or below it, had a turn in that time. */
 async function othersWorked(store: Parts['store'], state: SessionState, during: Period): Promise<boolean> {
   return (await periodsOfOthers(store, state, during)).length > 0
 }
 
-/**
- * Returns the periods within `during` in which other sessions in the same folder, in its parents or in its subfolders
- * may have had turns.
- */
+/** When other sessions in the same folder, or in one above or below it, may have had turns in that time. */
 export async function periodsOfOthers(
   store: Pick<SessionStore, 'list' | 'load'>,
   state: SessionState,
@@ -141,7 +135,7 @@ export async function periodsOfOthers(
       periods.push(...found.filter((one) => one.from <= during.to && one.to >= during.from))
     }
     const last = found.sessions.at(-1)
-    // Pinned sessions come first in the list, whatever their time of change.
+    // Pinned sessions come first, whenever they were changed.
     if (!last || (!last.pinned && last.updatedAt < during.from) || found.cursor === undefined) break
     cursor = found.cursor
   }
@@ -153,9 +147,8 @@ export type Period = { readonly from: number; readonly to: number }
 type WorkPeriod = Period & { readonly turnId?: string }
 
 /**
- * Returns the periods in which another session had turns of its own. If its state does not have the snapshots of all
- * turns, the times of the others are unknown, and one period covers them. Turns that one of the sessions copied from
- * the other are left out.
+ * When the other session had turns of its own. For turns that its state does not keep, it may have had one at any time.
+ * Turns that one of the sessions has copied from the other are not counted.
  */
 function periodsOf(other: SessionState, { forkedFrom }: SessionState): WorkPeriod[] {
   const { createdAt, turns, turn, lastTurn, snapshots } = other

@@ -32,7 +32,7 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** Resolves when `work` resolves, or after `ms`. Rejects if `work` rejects before that. */
+/** Waits for the work, but no longer than `ms`. */
 export async function withinTime(
   clock: Pick<Clock, 'after'>,
   ms: number,

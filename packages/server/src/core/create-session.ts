@@ -42,22 +42,13 @@ export type SessionCreation = HandOffs & {
 
 /** The parts of a new session that are not in its input. */
 export type OwnParts = {
-  /**
-   * Tools for the agent of this session alone, in addition to the host's tools. They are dropped when the host
-   * closes.
-   */
+  /** Tools for this session's agent alone, in addition to the host's. They last as long as this host. */
   readonly tools?: readonly HostTool[]
   /** The actor that creates the session. */
   readonly by?: Actor
-  /**
-   * True if the actor may choose a mode in which agents do not ask. If not, the session does not inherit such a mode.
-   * The default is true.
-   */
+  /** Whether the actor may choose a mode in which agents do not ask, and so inherit it. Default: true. */
   readonly mayInheritWideMode?: boolean
-  /**
-   * Sends commands to other sessions, whose owner may be another process. By default, it sends them to sessions of
-   * this host.
-   */
+  /** Records in other sessions, which other processes may own. By default, in sessions of this host. */
   readonly command?: HostSessions['command']
 }
 
@@ -72,7 +63,7 @@ type CreationParts = {
 
 export function createSessionCreation(parts: CreationParts): SessionCreation {
   const { services, sessions, adapterFor, folders, hostSessions } = parts
-  /** Loads the code on first use. */
+  /** The code is loaded on first use. */
   const continuing = async () => {
     const { createContinuing } = await import('./continue-session.ts')
     const { folderFacts } = folders
@@ -143,15 +134,14 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
   }
 }
 
-/** Plans the worktree that the input requests, or returns the worktree of the session that this one continues. */
+/** The new worktree that is asked for, or the one of the session that this one continues. */
 async function planFor(
   { services, hostSessions }: CreationParts,
   { worktree: asked, from, prompt, title }: Continued,
   { id: sessionId, cwd, project }: { id: string; cwd: string; project: string | undefined },
 ): Promise<{ worktree: PlannedWorktree; cwd: string } | undefined> {
   if (asked) {
-    if (project === undefined)
-      throw new ParleyError('not_supported', 'This server does not support worktrees.')
+    if (project === undefined) throw new ParleyError('not_supported', 'This server knows no repositories.')
     const { copy = [] } = await settingsFor(services, project)
     const words = title ?? (typeof prompt === 'string' ? prompt : promptText(prompt ?? []))
     const plan = await worktreesOf(services).plan(cwd, {
@@ -191,15 +181,12 @@ function checkCreation(
 /** Identifies the command that creates a session; undefined if it has no id. */
 type Receipt = Pick<StoredReceipt, 'commandId' | 'hash'> | undefined
 
-/** The hash of the creation command. In receipts of earlier versions, a missing mode is stored as `ask`. */
+/** Receipts of earlier versions have the mode `ask` where none was given. */
 function creationHash(asked: NewSession, by: Actor | undefined): string {
   return receiptHash(asked.from ? asked : { ...asked, mode: asked.mode ?? 'ask' }, by)
 }
 
-/**
- * Returns the session that this command has already created. Throws ParleyError `conflict` if another command created
- * it.
- */
+/** The session that this command has already created. Throws ParleyError `conflict` if another command has created it. */
 async function repeated(
   { services: { store }, sessions }: CreationParts,
   id: string,

@@ -11,7 +11,7 @@ import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
 import { isTrusted, type SessionContext, type SessionServices } from './session-services.ts'
 
-/** Performs the operation of a command in the folder of the session, and returns the drafts that record it. */
+/** Does the work of a command in the folder of the session, and returns what it records. */
 export async function workInFolder(context: SessionContext, command: FolderCommand): Promise<EventDraft[]> {
   const { services, log, stopping: signal } = context
   const changes = expectChanges(services)
@@ -20,7 +20,7 @@ export async function workInFolder(context: SessionContext, command: FolderComma
   return draftsOf(context, work, command)
 }
 
-/** The base branch of the project, and the trust of folders, as people have set them. */
+/** What people have decided about the folders of a session. */
 async function seenFrom(services: SessionServices, { project, worktree }: SessionState): Promise<Looked> {
   const { store, place } = services
   const settings = project === undefined ? [] : await store.projectSettings()
@@ -34,12 +34,12 @@ async function seenFrom(services: SessionServices, { project, worktree }: Sessio
   }
 }
 
-/** Reads the checked-out branch of a session's folder. */
+/** The branch of a session's folder. */
 export async function branchIn(services: SessionServices, state: SessionState): Promise<BranchInfo> {
   return expectChanges(services).branch(state.cwd, await seenFrom(services, state))
 }
 
-/** Reads the pull request of the checked-out branch. */
+/** The pull request of that branch. */
 export async function pullRequestIn(
   services: SessionServices,
   state: SessionState,
@@ -49,7 +49,7 @@ export async function pullRequestIn(
 
 function expectChanges({ folderChanges }: SessionServices): FolderChanges {
   if (folderChanges) return folderChanges
-  throw new ParleyError('not_supported', 'This server does not change the folders of sessions.')
+  throw new ParleyError('not_supported', 'This server does not write in the folders of sessions.')
 }
 
 type Work = Looked & {
@@ -93,7 +93,7 @@ function expectNoTurn({ log }: SessionContext): void {
     throw new ParleyError('conflict', 'A turn is open. Wait until it ends, or cancel it, then commit.')
 }
 
-/** Reads the event of the discard that a command undoes. */
+/** The event of a discard that a command undoes. */
 async function discardedAt(
   { services, log }: SessionContext,
   seq: number,

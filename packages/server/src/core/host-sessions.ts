@@ -91,15 +91,9 @@ export type HostSessions = {
   waiting(): Promise<WaitingRequest[]>
   /** The checked-out branch of the session's folder. Must be called at the place of the session. */
   branch(sessionId: string): Promise<BranchInfo>
-  /**
-   * Reads the pull request of that branch with the command-line program of its host, which sends requests to the
-   * host.
-   */
+  /** The pull request of that branch, as the program of its host tells it. Asks another machine. */
   pullRequest(sessionId: string): Promise<PullRequestInfo>
-  /**
-   * Returns the two states of the folder that a scope of changes compares. Rejects with ParleyError `not_found` for
-   * an unknown turn.
-   */
+  /** The moments that a scope of changes compares. Rejects with ParleyError `not_found` for an unknown turn. */
   changeScope(sessionId: string, query: ScopeQuery): Promise<ScopedMoments>
 
   /** Replaces the tools that the session was created with (`own`). Takes effect with its next turn. */
@@ -214,13 +208,13 @@ function createDeletion(services: SessionServices, sessions: OpenSessions) {
   }
 }
 
-/** Loads the code on first use. */
+/** The code is loaded on first use. */
 async function removeIfNothingLost(worktrees: Worktrees, worktree: PlannedWorktree): Promise<void> {
   const loaded = await import('./host-worktrees.ts')
   await loaded.removeIfNothingLost(worktrees, worktree)
 }
 
-/** Commands that need neither the agent nor the folder. They are accepted while the place is awaited. */
+/** The commands that need neither the agent nor the folder now: they are accepted while the place is awaited. */
 const recordedOnly: ReadonlySet<Command['type']> = new Set([
   'prompt.submit',
   'prompt.withdraw',
@@ -249,6 +243,7 @@ async function detailOf(
   }
 }
 
+/** The entry of the ledger for a deleted session. */
 function deletedEntry(
   { clock, sealer }: SessionServices,
   state: SessionState,

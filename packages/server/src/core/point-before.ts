@@ -16,18 +16,16 @@ import { readEvents } from './read-events.ts'
 import type { SessionStore } from './session-store.ts'
 
 const pageSize = 1000
-/**
- * The maximum number of prompts that a fork point names. It names several because an agent may not have stored a
- * prompt whose turn failed at once.
- */
+/** How many prompts a fork point names: an agent may lack a prompt whose turn failed at once. */
 const maxNamed = 5
 
-/** A point in a log that precedes the turn of a prompt. */
+/** A point in a log: before the turn of a prompt. */
 export type LogPoint = {
-  /** The seq of the last event before the turn. */
+  /** The last event before the turn. */
   readonly seq: number
-  /** The fork point of the agent's conversation. Undefined if the agent has received no prompt since this point. */
+  /** Where the agent's conversation is forked. Undefined if the agent has received no prompt since that point. */
   readonly forkPoint?: ForkPoint
+  /** A rewind has already taken the turn back. */
   readonly isTakenBack: boolean
 }
 
@@ -62,9 +60,9 @@ class Search {
   /** The seq of the rewind that took the turn back. */
   #takenBack: number | undefined
   #point: { agentSessionId: string; before: string[] } | undefined
-  /** True if the fork point is complete: no later prompt is added to it. */
+  /** All prompts that the fork point can name are known. */
   #isNamed = false
-  /** True if the conversation that received the prompt was compacted after it. */
+  /** The conversation that received the prompt was compacted since. */
   #isCompacted = false
 
   constructor(state: SessionState, promptId: string, adapter: Memory | undefined) {
@@ -114,10 +112,7 @@ class Search {
     this.#isNamed = this.#point.agentSessionId !== agentSessionId || this.#point.before.length === maxNamed
   }
 
-  /**
-   * Completes the fork point at a compaction: the agent no longer has the text before it, so later prompts do not
-   * mark the same point.
-   */
+  /** The prompts after a compaction do not mark the same point: the agent no longer has the text before them. */
   #compacted({ connection }: SessionState): void {
     if (!this.#point) return
     this.#isNamed = true
@@ -141,7 +136,7 @@ class Search {
   }
 }
 
-/** True for a prompt that the agent's program handles by itself and does not store in its conversation. */
+/** True for a prompt that the agent's program performs itself, and that its conversation does not contain. */
 function isForProgram({ parts: [part, ...others] }: Prompt): boolean {
   return (
     part?.type === 'command' && others.length === 0 && (part.name === 'compact' || part.name === 'rewind')

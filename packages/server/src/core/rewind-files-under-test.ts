@@ -40,10 +40,7 @@ export async function snapshots(session: SessionUnderTest, count: number): Promi
 }
 
 let gate = 0
-/**
- * Plays a turn that writes files by a command, and returns the id of its prompt. Both snapshots of the turn are
- * complete.
- */
+/** A turn that writes files by a command, and its prompt. Both of its snapshots are complete. */
 export async function turn(
   { gates }: HostUnderTest,
   session: SessionUnderTest,

@@ -16,10 +16,10 @@ import { isWithin } from './folder-trust.ts'
 import type { ComparedTrees } from './session-folder.ts'
 import type { SessionContext } from './session-services.ts'
 
-/** The restoration that a command starts, as restore.started records it. */
+/** What a restoration of files is to do, as restore.started records it. */
 export type PlannedRestore = Pick<DraftOf<'restore.started'>, 'before' | 'to' | 'left'>
 
-/** Returns the effect that a rewind to the point after the event `seq` would have on the files. Changes nothing. */
+/** What a rewind to the point after the event `seq` would do with the files. Changes nothing. */
 export async function previewRewind(context: SessionContext, seq: number): Promise<RewindPreview> {
   const { moments, compared } = await compare(context, seq, [])
   const { now } = compared
@@ -36,10 +36,7 @@ export async function previewRewind(context: SessionContext, seq: number): Promi
   }
 }
 
-/**
- * Plans the restoration of the files to the point after the event `seq`. Rejects with a ParleyError if no restoration
- * is possible.
- */
+/** Plans the restoration of the files to the point after the event `seq`. Rejects with a ParleyError if it is not possible. */
 export async function planRewind(
   context: SessionContext,
   seq: number,
@@ -77,10 +74,7 @@ async function compare(context: SessionContext, seq: number, more: readonly stri
   return { folder, moments, compared }
 }
 
-/**
- * The files that the session changed and that differ from the first tree. Files that others changed too are marked as
- * left alone.
- */
+/** The files that the session changed and that differ from the first tree. A file that others changed too is left. */
 function filesOf(moments: FolderMoments, { steps, files }: ComparedTrees): RewindFile[] {
   const by = { session: new Set<string>(), others: new Set<string>(), unclear: new Set<string>() }
   for (const [index, paths] of steps.entries())
@@ -93,7 +87,7 @@ function filesOf(moments: FolderMoments, { steps, files }: ComparedTrees): Rewin
   })
 }
 
-/** True for a reason that is only a guess. A command overrules it by naming the path. */
+/** A reason that a command overrules by naming the path. */
 const isGuess = (left: LeftReason | undefined) => left === 'changed-since' || left === 'unclear'
 
 function named(
@@ -116,7 +110,7 @@ function named(
 
 const listed = { limit: 100, pages: 5 }
 
-/** True if another session has an open turn in this folder, in a parent or in a subfolder of it. */
+/** Whether another session has a turn open in this folder, or in one above or below it. */
 async function isInUse({ services, log }: SessionContext): Promise<boolean> {
   const { id, cwd } = log.state
   let cursor: string | undefined

@@ -53,9 +53,7 @@ export class SessionLoop {
   #begun: string | undefined
   #acting: Promise<void> | undefined
   #actAgain = false
-  /**
-   * False before the recovery. Until then the loop does nothing, because the state may be that of a server that died.
-   */
+  /** Nothing is done before the recovery, because the state may be that of a server that died. */
   #isRecovered = false
   #isIdle = false
   /** Set while the session stops: checks whether the turn is over. */

@@ -86,7 +86,7 @@ async function targetIds(): Promise<string[]> {
   return ids(targets, 'targetId') as string[]
 }
 
-/** Does work while the owner has a link for a request of each session. */
+/** Runs `work` while the owner has a decision link for a request of each session. */
 async function withLinks(work: (links: readonly string[]) => Promise<void>): Promise<void> {
   const links: string[] = []
   for (const session of [inside, outside]) {

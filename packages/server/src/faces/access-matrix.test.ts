@@ -54,7 +54,7 @@ async function start() {
     return { ...all, ...(Object.fromEntries(leaving) as Record<`leaving ${BrowserName}`, Stored>) }
   })
   mkdirSync(join(started.folder, 'inside'))
-  // Outside a repository, reading files needs a further scope.
+  // The folder is a repository, because outside a repository reading files needs another scope.
   execFileSync('git', ['init', '-q'], { cwd: started.folder })
   return started
 }
@@ -62,7 +62,7 @@ async function start() {
 const names = Object.keys(routes) as RouteName[]
 const route = (name: RouteName): Route => routes[name]
 
-/** Texts for fields whose schema accepts only some texts. */
+/** Values for fields whose schema accepts only certain texts. */
 const texts: Readonly<Record<string, string>> = {
   code: 'A'.repeat(43),
   publicKey: 'A'.repeat(122),
@@ -140,7 +140,7 @@ function requestOf(name: RouteName, id: string): { path: string; asked: Asked } 
 const errorOf = ({ body }: Answer) =>
   body.error as { code?: string; message?: string; details?: Record<string, unknown> } | undefined
 
-/** The result of the access check, as an answer shows it. */
+/** The result of the access check, derived from an answer. */
 function verdict(answer: Answer): string {
   const { code, details } = errorOf(answer) ?? {}
   if (answer.status === 401 && details?.reason === undefined) return 'no token'

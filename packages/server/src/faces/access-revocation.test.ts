@@ -97,7 +97,7 @@ it('if the role of a person changes, its connections are closed, and opened agai
     await change(`/api/people/${one.personId}`, 'PATCH', { role: 'admin' })
     const open = await openAll(token)
     await change(`/api/people/${one.personId}`, 'PATCH', { role: 'viewer' })
-    // The client connects again: it is not signed out.
+    // The client may connect again, because it is not signed out.
     for (const code of await open.codes) expect(code).not.toBe(4401)
     expect(await open.stream).toBe('cut')
     expect((await ask('/api/me', undefined, token)).body.scopes).toEqual(['read'])

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const step = { type: 'permission', name: 'Write', kind: 'edit', title: 'Write x', input: { file_path: 'x' } }
 
-/** A session with an open request. */
+/** Creates a session with an open request. */
 async function asking(at = server, steps: readonly object[] = [step]) {
   const { id } = await at.parley.host.create({
     agent: 'scripted',
@@ -44,7 +44,7 @@ const create = (one: Asking, more: object = {}, { at = server, token = machineTo
     { body: { requestId: one.requestId, decisions: ['allow', 'deny'], ...more } },
     token,
   )
-/** A new link: its code and its id. */
+/** Creates a link; returns its code and its id. */
 async function linkFor(one: Asking, more?: object, where?: { at?: AccessUnderTest; token?: string }) {
   const { status, body, text } = await create(one, more, where)
   if (status !== 201) throw new Error(text)
@@ -227,7 +227,7 @@ describe('allowing by link', () => {
   })
 })
 
-/** A new person with a browser, and a function that sends requests as this browser. */
+/** Creates a person with a browser, and returns a function that sends requests as this browser. */
 async function person(name: string, role: string) {
   const { url, inviteId } = (await server.ask('/api/invites', { body: { role } }, machineToken)).body
   expect(inviteId).toBeDefined()
@@ -255,7 +255,7 @@ describe('whoever creates a link', () => {
     expect((await create(one, {}, here)).status).toBe(201)
   })
 
-  it('cannot give a longer time than its own, nor more than a day', async () => {
+  it('cannot give a longer lifetime than its own, nor more than a day', async () => {
     const one = await asking()
     const short = await createToken({ scopes: ['read', 'decide'], lifetimeMs: 600_000 })
     const longer = await create(one, { lifetimeMs: 1_200_000 }, short)
@@ -291,7 +291,7 @@ describe('whoever creates a link', () => {
     expect(await resolution(one)).toEqual([])
   })
 
-  it('takes the link along when the token is revoked', async () => {
+  it('loses the link when the token is revoked', async () => {
     const one = await asking()
     const made = await createToken({ scopes: ['read', 'decide'] })
     const { code } = await linkFor(one, {}, made)
@@ -306,7 +306,8 @@ describe('whoever creates a link', () => {
       const one = await asking()
       for (let times = 0; times < 11; times++) statuses.push((await create(one, {}, { token })).status)
     }
-    // The eleventh link of a request exceeds the limit per request. Every attempt counts towards the rate limit.
+    // The eleventh link of a request exceeds the limit for one request. Refused attempts also count towards
+    // the rate limit.
     const ofRequest = [...Array(10).fill(201), 409]
     expect(statuses.slice(0, 60)).toEqual(Array(6).fill(ofRequest).flat().slice(0, 60))
     expect(new Set(statuses.slice(60))).toEqual(new Set([429]))

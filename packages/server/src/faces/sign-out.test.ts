@@ -56,7 +56,7 @@ it('a WebSocket of a browser that is signed out is closed, and its further comma
   expect(socket.protocol).toBe('parley.v1')
   const received: string[] = []
   socket.on('message', (data) => received.push(String(data)))
-  // A client that does not read cannot answer the close frame, but can continue to send.
+  // A client that does not read cannot answer the close frame, but can still send.
   socket.pause()
   expect((await revoke()).status).toBe(204)
   const command = { commandId: 'late', type: 'prompt.submit', text: 'help' }

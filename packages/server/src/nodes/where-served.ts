@@ -114,7 +114,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
 
   createLink: 'any',
   createPairing: 'any',
-  // Each node has its own public URL.
+  // Other nodes have their own addresses.
   setPublicUrl: 'here',
   createDevice: 'maker',
   listDevices: 'any',

@@ -6,10 +6,7 @@ import type { Look } from './git.ts'
 import { headOf } from './head.ts'
 import { type Remote, remoteOf } from './remote.ts'
 
-/**
- * Reads the checked-out branch from the local repository. The remote is not contacted. `base` is the person's
- * setting.
- */
+/** What is known about the checked-out branch without asking another machine. `base` is the person's setting. */
 export async function branchInfo(git: FolderGit, base: string | undefined): Promise<BranchInfo> {
   const [branch, commit, author, unfinished] = await Promise.all([
     checkedOut(git.look),
@@ -34,7 +31,7 @@ export async function branchInfo(git: FolderGit, base: string | undefined): Prom
   }
 }
 
-/** The checked-out branch. Undefined if HEAD is detached. */
+/** The branch that is checked out. Undefined if there is none. */
 export async function checkedOut(look: Look): Promise<string | undefined> {
   const { code, stdout } = await look(['symbolic-ref', '-q', 'HEAD'])
   return code === 0 ? stdout.trim().replace(/^refs\/heads\//, '') : undefined
@@ -42,10 +39,7 @@ export async function checkedOut(look: Look): Promise<string | undefined> {
 
 const usualBases = new Set(['main', 'master', 'trunk', 'develop'])
 
-/**
- * True if others build on this branch: a person or the remote names it as the base, or it has a usual name of a base
- * branch.
- */
+/** Whether others build on this branch: the base that a person or the remote names, or one with a usual name. */
 export async function isBaseBranch(look: Look, branch: string, base: string | undefined): Promise<boolean> {
   if (usualBases.has(branch)) return true
   const { stdout } = await look(['for-each-ref', '--format=%(symref)', 'refs/remotes/*/HEAD'])

@@ -2,7 +2,7 @@ import type { SeenFile } from '@parley/protocol'
 import { createFolderChanges } from './folder-changes.ts'
 import { createSessionFolder } from './session-folder.ts'
 
-/** A program that discards the changes of one file and commits another file, again and again until it is killed. */
+/** Discards one file and commits another one, until it is killed. */
 const [root = '', folder = '', commandId = '', files = '[]'] = process.argv.slice(2)
 const env = process.env
 const changes = createFolderChanges({ env, folders: createSessionFolder({ env, root }) })

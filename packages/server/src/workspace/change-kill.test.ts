@@ -13,7 +13,7 @@ import { git, write } from './hostile-repository-under-test.ts'
 const kills = Number(process.env.PARLEY_FOLDER_KILLS ?? 5)
 const program = fileURLToPath(new URL('./change-kill-under-test.ts', import.meta.url))
 
-it('after a kill at any moment, repeating a discard and a commit completes each of them exactly once', async () => {
+it('after a kill at any moment, a repeated discard and a repeated commit are complete, and made once', async () => {
   const root = join(folderForTest(), 'shadows')
   const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
   const env = { ...process.env, HOME: person().HOME }
@@ -29,11 +29,11 @@ it('after a kill at any moment, repeating a discard and a commit completes each 
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
     const exited = once(child, 'exit')
     await once(child.stdout, 'data')
-    // The kill comes at a random moment; the test does not depend on what has happened by then.
+    // The moment of the kill is random; nothing is expected to have happened by then.
     await setTimeout(Math.random() * 500)
     child.kill('SIGKILL')
     await exited
-    // A git process that the killed process started continues for a moment.
+    // A git that the killed process has started continues for a moment.
     await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([])
 
     const discarded = await discard([files[0]], 'HEAD', id)

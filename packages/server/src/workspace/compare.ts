@@ -6,26 +6,27 @@ import type { ShadowedFolders } from './shadowed-folders.ts'
 import { unlisted } from './unlisted.ts'
 
 /**
- * The base of a comparison: HEAD, the hash of a commit, or one of the following. Snapshots are given by the hashes of
- * their trees.
+ * What a folder is compared with: HEAD, the hash of a commit, or one of the following. Snapshots are named by their
+ * trees.
  */
 export type Comparison =
   | string
-  /** The changes from HEAD to the index (`staged`), or from the index to the folder (`unstaged`). */
+  /** From HEAD to the index, or from the index to the folder. */
   | { readonly with: 'staged' }
   | { readonly with: 'unstaged' }
-  /** The changes since the merge base with the base branch. The default is the base branch of the repository. */
+  /** Where the checked-out commits left the base branch; by default the one that the repository names. */
   | { readonly with: 'base'; readonly branch?: string }
-  /** The changes from a snapshot to another snapshot or, without `to`, to the present folder. */
+  /** From a snapshot to another one, or to the folder as it is now. */
   | {
       readonly with: 'snapshot'
       readonly from: string
       readonly to?: string
-      /** Permits patches of files that git does not list. */
+      /** Also patches of files that git does not list. */
       readonly all?: boolean
     }
 
 export type Compared = Changes & {
+  /** The base branch. */
   readonly baseBranch?: string
   readonly leftOut?: readonly LeftOut[]
 }
@@ -67,7 +68,7 @@ export async function comparePath(
   if (compared.with === 'base')
     return patchOf(look, folder, path, (await baseOf(look, compared.branch)).commit)
   return expectFolders(folders).stored(folder, (at) => {
-    // A snapshot of a folder without a repository contains all its files, including secrets such as .env.
+    // A snapshot of a folder without a repository has all its files, such as .env.
     if (!compared.all && !at.shadow.repository) throw unlisted('no-repository')
     return treePatch(at, path, compared)
   })

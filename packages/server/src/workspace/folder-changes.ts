@@ -63,7 +63,7 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
   }
 }
 
-/** The time for which an answer of a remote is reused, in milliseconds. */
+/** How long an answer of another machine is reused, in milliseconds. */
 const freshMs = 10_000
 const maxKept = 200
 

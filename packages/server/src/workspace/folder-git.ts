@@ -2,16 +2,16 @@ import { ParleyError } from '@parley/protocol'
 import type { GitFolder, GitIn, Look } from './git.ts'
 import { findRepository, type Repository } from './repository.ts'
 
-/** Git at the top of a work tree, for the operations of a person in a folder of the work tree. */
+/** Git at the top of a work tree, for the person who works in a folder of it. */
 export type FolderGit = GitFolder & {
   readonly folder: string
   readonly workTree: string
   readonly repository: Repository
-  /** True if programs that the repository names may be run. */
+  /** Whether programs that the repository names may run. */
   readonly trusted: boolean
-  /** Runs git in the folder, for lists and patches that people see. */
+  /** Git in the folder, as lists and patches read it. */
   readonly seen: Look
-  /** True if git takes the modes of files from the folder. */
+  /** Whether git takes the modes of files from the folder. */
   tracksModes(): Promise<boolean>
 }
 

@@ -5,8 +5,8 @@ import type { Difference, EntryText } from './tree-differences.ts'
 import { temporaryIndex } from './tree-with.ts'
 
 /**
- * Finds the paths that cannot be moved from the tree `now` to another tree, with the reason for each. `due` are the
- * wanted moves, which start from `now`.
+ * The paths that cannot be moved from the tree `now` to another one, with the reason. `due` are the wanted moves; they
+ * begin at `now`.
  */
 export async function obstaclesAmong(
   at: ShadowFolder,
@@ -38,8 +38,8 @@ const isRepository = (entry: EntryText) => entry?.startsWith('160000 ') ?? false
 const pathsAtOnce = 500
 
 /**
- * Finds files that are not in the index and block one of the paths: a file at the path, at a parent folder of it, or
- * below it. Git would overwrite them if they are ignored.
+ * Files that are at, above or below the paths and not in the index, such as ignored files. Git overwrites ignored
+ * files.
  */
 export async function untrackedAt(
   at: ShadowFolder,
@@ -63,10 +63,7 @@ export async function untrackedAt(
   return others.map((path) => path.replace(/\/$/, ''))
 }
 
-/**
- * The paths of the tree `now` that the moves do not remove. They are computed only if a move creates a path, because
- * only then they can block one.
- */
+/** The paths of the tree that stay. Only paths that can block a created path are returned. */
 async function keptAmong(
   at: ShadowFolder,
   now: string,
@@ -82,7 +79,7 @@ async function keptAmong(
   return listed.split('\0').filter((path) => path !== '' && !removed.has(path))
 }
 
-/** The written paths that another file blocks: the file is at the path, at a parent folder of it, or below it. */
+/** The paths to be written that one of the other files blocks: the file is at the path, above it or below it. */
 function blockedBy(others: readonly string[], written: readonly Difference[]): string[] {
   if (others.length === 0) return []
   const files = new Set(others)
@@ -94,13 +91,13 @@ function blockedBy(others: readonly string[], written: readonly Difference[]): s
   return written.filter(isBlocked).map(({ path }) => path)
 }
 
-/** The parent folders of the path. */
+/** The folders that the path is in. */
 function foldersOf(path: string): string[] {
   const parts = path.split('/')
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
-/** The objects that exist. Garbage collection of the repository may have removed some of them. */
+/** Those of the objects that exist. Objects of the repository may have been removed by its garbage collection. */
 export async function storedAmong(
   at: ShadowFolder,
   objects: readonly string[],
@@ -111,8 +108,8 @@ export async function storedAmong(
   return new Set(answers.flatMap((line) => (line.endsWith(' missing') ? [] : [line.split(' ')[0] ?? ''])))
 }
 
-/** The bytes of a path whose characters each stand for one byte. */
+/** A path whose characters are bytes. */
 const bytesOf = (path: string) => Buffer.from(path, 'latin1')
 export const asBytes = (path: string) => Buffer.from(path).toString('latin1')
-/** The path for people. Invalid UTF-8 is shown as replacement characters. */
+/** The path as text. A name that is not valid text has replacement characters. */
 export const shownPath = (path: string) => bytesOf(path).toString()

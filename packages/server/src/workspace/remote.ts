@@ -1,20 +1,19 @@
 import { join } from 'node:path'
 import type { FolderGit } from './folder-git.ts'
 
-/** The remote that a branch is pushed to. */
+/** Where a branch is pushed to. */
 export type Remote = {
   readonly name: string
-  /** Without credentials. Absent if the remote has no URL. */
+  /** Without credentials; absent if git knows no address. */
   readonly url?: string
 }
 
-/** Finds the remote to which git would push the branch. Undefined if there is none. */
+/** The remote of a branch: the one that git would push to. Undefined if there is none. */
 export async function remoteOf(
   { look, repository, trusted }: FolderGit,
   branch: string,
 ): Promise<Remote | undefined> {
-  // In an untrusted folder, git does not read the configuration of the repository, so the file is named here. Reading
-  // it runs no program.
+  // In an untrusted folder git does not use the configuration of the repository. Reading the file runs nothing.
   const own = ['--file', join(repository.commonDir, 'config'), '--no-includes']
   const { stdout } = await look([
     'config',
@@ -51,17 +50,17 @@ function withoutCredentials(url: string): string {
   return parsed.href
 }
 
-/** The web page of a repository: `host` includes the port, `path` is the path of the repository. */
+/** The page of a repository: `host` with its port, and the path of the repository. */
 export type Page = { readonly host: string; readonly path: string }
 
-/** The web page of a remote, derived from its URL. Undefined if the URL is not that of a host on the web. */
+/** The page of a remote, from its address. Undefined for an address that is not that of a host on the web. */
 export function pageOf(url: string | undefined): Page | undefined {
   if (url === undefined) return undefined
   const [, short, path] = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)\/?(.+)$/.exec(url) ?? []
   if (short !== undefined && path !== undefined) return page(short, path)
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^(https?|ssh|git):$/.test(parsed.protocol)) return undefined
-  // A port of ssh is dropped, because it is not the port of the web page.
+  // The port of ssh is not that of the web.
   return page(/^https?:$/.test(parsed.protocol) ? parsed.host : parsed.hostname, parsed.pathname)
 }
 
@@ -71,13 +70,13 @@ function page(host: string, path: string): Page | undefined {
   return isPlain ? { host: host.toLowerCase(), path: found } : undefined
 }
 
-/** The command-line program for the pull requests of a host. */
+/** The program that knows the requests of a host. */
 export function programFor({ host }: Page): 'gh' | 'glab' | undefined {
   if (/(^|\.)github\./.test(host)) return 'gh'
   return /(^|\.)gitlab\./.test(host) ? 'glab' : undefined
 }
 
-/** The page on which a person can open a pull request. Undefined for an unknown kind of host. */
+/** The page on which a person can open a request. Undefined for a host of an unknown kind. */
 export function newRequestLink({ host, path }: Page, branch: string, base: string): string | undefined {
   const root = `https://${host}/${path.split('/').map(encodeURIComponent).join('/')}`
   const [from, to] = [branch, base].map(encodeURIComponent)

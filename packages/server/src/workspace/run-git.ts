@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { ParleyError } from '@parley/protocol'
 
-/** Starts git, `gh` and `glab`. Each runs in its own process group, so that a kill also ends its children. */
+/** Starts git and the programs that need it. Each runs in its own process group, so that a kill also ends its children. */
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -10,24 +10,25 @@ export type GitResult = {
   readonly bytes: Buffer
   /** `bytes` as text. */
   readonly stdout: string
-  /** The end of the output on stderr. */
+  /** The end of what was written to stderr. */
   readonly stderr: string
   /** True if the program was ended because it wrote more than `limit` bytes. */
   readonly cut: boolean
 }
 
 export type RunOptions = {
-  /** The maximum size of the output, in bytes. */
+  /** The largest output, in bytes. */
   readonly limit?: number
-  /** Keeps only about this many bytes from the end of the output, which may have any length. */
+  /** Keeps only about so many bytes of the end of the output, however long it is. */
   readonly tail?: number
+  /** How long the program may run. */
   readonly timeoutMs?: number
-  /** Called if the program is ended because it exceeds a time limit. The result is then its output, not an error. */
+  /** Called if the program is ended because it ran too long. Then the result is what it wrote, not an error. */
   readonly onLate?: () => void
-  /** The maximum time without output. The default is `timeoutMs`. */
+  /** How long the program may run without writing anything. By default as long as it may run. */
   readonly quietMs?: number
   readonly signal?: AbortSignal | undefined
-  /** The standard input; by default empty. */
+  /** Written to the standard input, which is otherwise empty. */
   readonly input?: string | Buffer
   /** Called with everything that the program writes to stderr. */
   readonly progress?: (text: string) => void
@@ -42,11 +43,9 @@ export type Run = RunOptions & {
 
 const maxBytes = 64 * 1024 * 1024
 const usualTimeoutMs = 20_000
-/** The time that git has to remove its lock files and exit after SIGTERM. After this time it is killed. */
+/** Git removes its lock files when it is asked to end; it is killed if it does not end within this time. */
 const graceMs = 1_000
-/**
- * The time for which output is read after the exit of a program, because a remaining child may keep the pipe open.
- */
+/** How long the output of a program is read after its end: a child that it has left behind may hold the pipe open. */
 const drainMs = 500
 
 const running = new Set<ChildProcess>()
@@ -91,7 +90,7 @@ export async function runProgram(run: Run): Promise<GitResult> {
   }
 }
 
-/** Adds a chunk, and drops the oldest chunks that are not needed for the tail. */
+/** Adds a chunk, and drops the earliest chunks that the tail does not need. */
 function keepTail(chunks: Buffer[], chunk: Buffer, tail: number): void {
   chunks.push(chunk)
   let size = chunks.reduce((sum, { length }) => sum + length, 0)
@@ -101,7 +100,7 @@ function keepTail(chunks: Buffer[], chunk: Buffer, tail: number): void {
   }
 }
 
-/** Ends the program at its time limit or when the caller aborts. `closed` resolves when the output is complete. */
+/** Ends the program when its time is over or the caller aborts. `closed` resolves when its output is complete. */
 function createEnding(child: ChildProcess, run: Run) {
   const { program, signal, timeoutMs = usualTimeoutMs, quietMs, onLate } = run
   const { promise: closed, resolve, reject } = Promise.withResolvers<number | null>()
@@ -152,11 +151,11 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // The process group has already ended.
+    // The group has ended.
   }
 }
 
-const aborted = () => new ParleyError('cancelled', 'The operation was cancelled before it was complete.')
+const aborted = () => new ParleyError('cancelled', 'This was cancelled before it was complete.')
 
 function cannotRun(program: string, error: NodeJS.ErrnoException): ParleyError {
   return error.code === 'ENOENT'

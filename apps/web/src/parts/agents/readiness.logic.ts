@@ -19,7 +19,7 @@ const defaultHints = {
   'signed-out': 'Sign in with the agent’s command-line program on the server’s machine, then refresh.',
 }
 
-/** The step that makes an agent usable. The hint of the probe, if there is one; otherwise a default text. */
+/** The step that makes an agent usable: the hint of the probe or, without a hint, a default text. */
 export function nextStep(agent: AgentInfo): NextStep | undefined {
   const readiness = readinessOf(agent)
   if (agent.installing || (readiness === 'missing' && agent.install)) return 'install'

@@ -29,7 +29,7 @@ export async function highlight(code: string, language: Language): Promise<Token
 }
 
 const pieceLength = 10_000
-/** What the worker highlights in a few seconds. The rest of a longer text stays plain. */
+/** The length that the worker highlights in a few seconds. The rest of a longer text stays plain. */
 const maxTextLength = 500_000
 
 /**

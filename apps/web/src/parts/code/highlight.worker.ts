@@ -10,7 +10,9 @@ export type HighlightRequest = {
   readonly id: number
   readonly code: string
   readonly language: Language
-  /** The text that the code is a piece of. The pieces of a text arrive in order, the first one with `isFirst`. */
+  /**
+   * The longer text of which the code is a piece. Its pieces arrive in order, the first one with `isFirst`.
+   */
   readonly piece?: { readonly of: number; readonly isFirst: boolean }
 }
 
@@ -30,10 +32,10 @@ addEventListener('message', async ({ data }: MessageEvent<HighlightRequest>) => 
   postMessage({ id: data.id, lines })
 })
 
-/** Where the grammar was at the end of the last piece of a text. */
+/** The state of the grammar at the end of the last piece of a text. */
 const ends = new Map<number, GrammarState>()
 const maxEnds = 8
-/** Longer lines are data, and would take too long. */
+/** The maximum length of a highlighted line: a longer line is data, and would take too long. */
 const maxLineLength = 2_000
 
 async function tokens({ code, language, piece }: HighlightRequest): Promise<TokenLines> {

@@ -30,7 +30,7 @@ const FileFigures = memo(function FileFigures({ diff, folder }: { diff: Diff; fo
       file={file}
       note={fileNote(diff, file)}
       folder={folder}
-      // Without a patch, lines are not numbered as in the file.
+      // Without a patch, the line numbers are not those of the file.
       line={diff.patch === undefined ? undefined : firstChanged(file.hunks)}
     />
   ))

@@ -83,8 +83,8 @@ function BlockToken({ token, done, depth }: { token: Token; done: boolean; depth
 }
 
 /**
- * A long text in chunks, so that only the last one is rendered when the text grows. The chunks of a paragraph flow as
- * inline text.
+ * A long text in chunks, so that only the last chunk is rendered when the text grows. The chunks of a
+ * paragraph flow as inline text.
  */
 function LongText({ text }: { text: string }) {
   const prose = isProse(text)
@@ -191,7 +191,7 @@ function inline(token: Token, depth: number): ReactNode {
   }
 }
 
-/** A piece of code. One that is a path leads to its file. */
+/** A code span. If its text is a path, it links to the file. */
 function CodeSpan({ text }: { text: string }) {
   const path = pathOf(text, useFilePlaces()?.folder ?? '')
   const code = <code>{visible(text)}</code>

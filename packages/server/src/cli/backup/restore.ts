@@ -89,7 +89,7 @@ async function prepareDatabase(file: string, { records, people }: Revoked): Prom
       const now = record.kind === 'person' && people.find(({ id }) => id === record.id)
       if (now) await store.putAccessRecord({ ...record, data: narrowed(record.data, now) })
     }
-    // A decision link may have been used or revoked since the backup, and it works once.
+    // A decision link works once, and may have been used or revoked since the backup.
     await store.pruneDecisionLinks(Number.MAX_SAFE_INTEGER)
     await store.queueLedger([
       { at: Date.now(), kind: 'store.restored', subject: 'database', data: { sessions } },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { databaseFile } from '../configuration.ts'
 
-/** The age after which a snapshot counts as abandoned: the command that asked for it was killed. */
+/** A snapshot that is older than this is abandoned: the command that requested it was killed. */
 const abandonedMs = 3_600_000
 
 export function snapshotName(name: string): string {
@@ -12,7 +12,10 @@ export function snapshotName(name: string): string {
 
 type Copyable = { copyTo(file: string): Promise<void> }
 
-/** Copies the database of a running server into its data folder. The command that asked for the copy removes it. */
+/**
+ * Copies the database of a running server into its data folder. The command that requested the copy removes
+ * it.
+ */
 export async function takeSnapshot(store: Copyable, dataDir: string, name: string) {
   prepareSnapshot(dataDir)
   const file = snapshotName(name)

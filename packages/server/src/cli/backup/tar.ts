@@ -55,7 +55,7 @@ function entryOf(header: Buffer): TarEntry | undefined {
   return { name, bytes: size }
 }
 
-/** Reads an archive from a stream of its bytes. Each entry must be read before the next one. */
+/** Reads an archive from a stream of its bytes. Each entry must be read before the next entry. */
 export class TarReader {
   readonly #source: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)

@@ -19,8 +19,8 @@ export type AgentKeyOptions = Flags & {
 }
 
 /**
- * The commands in this file call the running server of the data folder, which applies changes at once. Without a
- * running server, they start a temporary one.
+ * The commands in this file call the running server of the data folder, which applies changes at once.
+ * Without a running server, they start a temporary server.
  */
 
 export async function addAgent(

@@ -71,7 +71,7 @@ async function* entriesOf({ client }: Server): AsyncGenerator<LedgerEntry> {
   }
 }
 
-/** Prints the public keys of the server, one in each line, in the form that `parley verify --key` takes. */
+/** Prints the public keys of the server, one on each line, in the form that `parley verify --key` takes. */
 export async function auditKeys(options: Flags, context: Context): Promise<number> {
   await using server = await connect(existingConfigurationOf(context, options), context)
   const { keys } = await server.client.call('listSealKeys')

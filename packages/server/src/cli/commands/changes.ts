@@ -22,7 +22,7 @@ type Options = Flags & { readonly json?: boolean }
 type Work = { readonly client: Client; readonly id: string; readonly print: Print }
 type Print = (value: object, text: string) => void
 
-/** Works with one session. `print` writes a result as JSON or as a line of text. */
+/** Connects, finds the session and calls `work`. `print` writes a result as JSON or as a line of text. */
 async function inSession(
   reference: string,
   options: Options,
@@ -134,7 +134,7 @@ type CommitOptions = Options & {
   readonly verify?: boolean
 }
 
-/** Commits changed files, or what is staged. */
+/** Commits changed files, or the staged changes. */
 export function commit(
   reference: string,
   paths: readonly string[],
@@ -186,7 +186,7 @@ type PullRequestOptions = Options & {
   readonly draft?: boolean
 }
 
-/** Shows the pull request of a session's branch with its checks and comments, or opens one. */
+/** Shows the pull request of a session's branch with its checks and comments, or opens a pull request. */
 export function pullRequest(
   reference: string,
   options: PullRequestOptions,

@@ -44,7 +44,7 @@ function patchText(id: string, body: Patch, { commandLine }: Context): string {
   return `Archived ${id}. Undo: ${commandLine(`unarchive ${id}`)}`
 }
 
-/** Creates a session that continues from the end of this one, or from before one of its prompts. */
+/** Forks a session: from its end, or from the state before one of its prompts. */
 export async function fork(
   reference: string,
   options: EditOptions & { readonly before?: string; readonly title?: string },

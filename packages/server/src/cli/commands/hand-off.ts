@@ -12,7 +12,10 @@ type HandOffOptions = Flags & {
   readonly json?: boolean
 }
 
-/** Creates a session of another agent that continues the work of this one, or shows the text that it would get. */
+/**
+ * Creates a session of another agent that continues the work of this session, or shows the text of the
+ * hand-off.
+ */
 export async function handOff(
   reference: string,
   agent: string,

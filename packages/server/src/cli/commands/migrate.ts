@@ -142,8 +142,8 @@ function progressOf(
     },
     [Symbol.dispose]() {
       shown?.[Symbol.dispose]()
-      // On a terminal, the progress line was only temporary. In a log, the last progress is written as a line that
-      // stays.
+      // On a terminal, the progress line was overwritten. In a log, the last progress is written as a line of
+      // its own.
       if (shown && last !== '' && !output.isErrTerminal) output.err(`${what}: ${last}\n`)
     },
   }

@@ -102,7 +102,7 @@ async function afterPgRestore(
   const store = await openPostgresTransfer({ url: databaseUrl, place: 'machine:none' })
   try {
     const sessions = await store.beginEpochs()
-    // A decision link may have been used or revoked since the backup, and it works once.
+    // A decision link works once, and may have been used or revoked since the backup.
     await store.pruneDecisionLinks(Number.MAX_SAFE_INTEGER)
     await store.assertUnused()
     const text = `Prepared ${sessions} sessions. Browsers and tokens that were revoked after the dump have access again: check them.`

@@ -74,13 +74,16 @@ function lastPrompt({ heard }: SessionState): string {
   throw new ParleyError('conflict', 'No prompt has started a turn in this session.')
 }
 
-/** The path in the folder of the session. A path that is relative to the current folder may lead there. */
+/** The path in the folder of the session. A path may also be relative to the current folder of the person. */
 function inFolder({ cwd }: SessionState, place: string, path: string): string {
   const inside = relative(cwd, place)
   return inside.startsWith('..') ? path : inside
 }
 
-/** The event that says what the command did. It follows at once, or after the event that started the restoration. */
+/**
+ * The event with the result of the command. It follows at once, or after the event that started the
+ * restoration.
+ */
 async function endOf<Type extends 'session.rewound' | 'session.unrewound'>(
   client: Client,
   id: string,

@@ -117,8 +117,8 @@ export async function run(
 }
 
 /**
- * Connects to a server and opens the session. The server may belong to another command and end with it; then the next
- * server, or an embedded one, is used.
+ * Connects to a server and opens the session. The server may belong to another command and end with it; then
+ * the next server, or an embedded server, is used.
  */
 async function begin<Opened>(
   configuration: Configuration,
@@ -188,7 +188,7 @@ async function promptAndWatch(
   return { end: last?.type === 'turn.ended' ? last : undefined, isStarted }
 }
 
-/** Whether no server runs on the machine of the session, so that a prompt only waits. */
+/** Whether no server runs on the machine of the session, so that a prompt waits there. */
 function isAwaited(session: SessionState): boolean {
   return (session as Partial<SessionDetail>).awaits !== undefined
 }
@@ -276,7 +276,7 @@ async function openSession(
   const { agent, mode, options, context, prompt } = input
   const { model } = options
   const worktree = worktreeIn(options)
-  // The name of the branch is made of the title.
+  // The branch is named after the title.
   const title = options.title ?? (worktree && prompt.trim().split('\n', 1)[0]?.slice(0, 80))
   const settings = defined({ model, mode })
   if (options.session === undefined) {

@@ -46,7 +46,7 @@ function rowOf({ name, bytes, branch = '', session, loss }: ListedWorktree): str
   return [size, branch, session ? session.title || session.id : 'orphan', lossText(loss), name]
 }
 
-/** What a removal would delete for good, or at least from the disk. */
+/** The content that a removal would delete for good, or at least from the disk. */
 export function lossText(loss: WorktreeLoss | undefined): string {
   if (!loss) return 'unknown'
   const parts = [

@@ -18,7 +18,7 @@ export type ValueKind =
 
 /** The description of a command from which the scripts are made. */
 export type CompletedCommand = {
-  /** The words that lead to the command, such as "rules add"; empty for the program itself. */
+  /** The path of the command, such as "rules add"; empty for the program itself. */
   readonly path: string
   readonly about: string
   readonly subcommands: readonly string[]
@@ -52,7 +52,7 @@ const kinds: Readonly<Record<string, ValueKind>> = {
   scopes: { words: Scope.options },
 }
 
-/** The program and all its commands, without hidden ones. */
+/** The program and all its commands, without hidden commands. */
 export function commandTree(command: Command, path = ''): CompletedCommand[] {
   const help = command.createHelp()
   const subcommands = help.visibleCommands(command).filter((one) => one.name() !== 'help')

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { list, type Registry } from './registry.ts'
 
-/** The commands about people, and the browsers and tokens by which they reach the server. */
+/** The commands for people, browsers and tokens. */
 export function addAccessCommands(registry: Registry): void {
   addPeople(registry)
   addPair(registry)
@@ -20,7 +20,7 @@ function addPeople(registry: Registry): void {
     'parley people invite --role member --name Ana',
     'parley people role Ana approver',
   )
-    .option('--json', 'one person per line, as JSON')
+    .option('--json', 'print one person per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
     .addHelpText(
@@ -68,7 +68,7 @@ function addInvites(people: Command, { under, run }: Registry): void {
     .option('--json', 'print the invitation with its link as JSON')
     .action(run(async () => (await load()).invite))
   add('invites', 'list the open invitations', 'parley people invites')
-    .option('--json', 'one invitation per line, as JSON')
+    .option('--json', 'print one invitation per line, as JSON')
     .action(run(async () => (await load()).listInvites))
   add('withdraw', 'withdraw an open invitation', 'parley people withdraw inv_01k2')
     .argument('<invitation>', 'its id, the beginning of its id, or its name')
@@ -113,7 +113,7 @@ function addDevices({ add, under, run }: Registry): void {
     'parley devices',
     'parley devices revoke dev_01k2',
   )
-    .option('--json', 'one browser per line, as JSON')
+    .option('--json', 'print one browser per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
     .action(run(async () => (await load()).listDevices))
@@ -124,7 +124,7 @@ function addDevices({ add, under, run }: Registry): void {
     'parley devices revoke --all',
   )
     .argument('[device]', 'its id, the beginning of its id, or its name')
-    .option('--all', 'every browser')
+    .option('--all', 'sign out every browser')
     .option('--json', 'print each browser that was signed out as JSON')
     .action(run(async () => (await load()).revokeDevices))
 }
@@ -147,7 +147,7 @@ function addToken({ add, under, run }: Registry): void {
   addTokenCreate(token, { under, run })
   const more = under(token)
   more('list', 'list named tokens, without their secrets', 'parley token list')
-    .option('--json', 'one token per line, as JSON')
+    .option('--json', 'print one token per line, as JSON')
     .action(run(async () => (await load()).listTokens))
   more(
     'revoke',
@@ -166,7 +166,7 @@ function addTokenCreate(token: Command, { under, run }: Pick<Registry, 'under' |
     'parley token create ci --scope read,prompt --folder . --expires 30d',
     'PARLEY_TOKEN=$(parley token create reader) parley sessions',
   )
-    .argument('<name>', 'a name by which people recognise the token')
+    .argument('<name>', 'a name, by which people recognise the token')
     .addOption(
       list(
         '--scope <scopes>',
@@ -202,6 +202,6 @@ function addWhoami({ add, run }: Registry): void {
     'parley whoami',
     'PARLEY_TOKEN=prly_… parley whoami',
   )
-    .option('--json', 'as JSON')
+    .option('--json', 'print the result as JSON')
     .action(run(async () => (await import('../commands/whoami.ts')).whoami))
 }

@@ -10,7 +10,7 @@ export function addAgentCommands({ add: addToProgram, under, run }: Registry): v
     'parley agents install codex',
     'parley agents doctor codex',
   )
-    .option('--json', 'one agent per line, as JSON')
+    .option('--json', 'print one agent per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
     .action(run(async () => (await import('../commands/agents.ts')).agents))
@@ -23,12 +23,12 @@ export function addAgentCommands({ add: addToProgram, under, run }: Registry): v
     'parley agents install codex',
   )
     .argument('<agents...>', 'the agents')
-    .option('--latest', 'the latest version, which may not be tested with this version of Parley')
+    .option('--latest', 'install the latest version, which may not be tested with this version of Parley')
     .option('--version <version>', 'this version, which may not be tested with this version of Parley')
     .option('--wait', 'wait if another command is installing the agent')
     .option('--with-program', 'install the program of Claude even if there is a claude on the PATH')
     .option(...into)
-    .option('--json', 'one agent per line, as JSON')
+    .option('--json', 'print one agent per line, as JSON')
     .addHelpText(
       'after',
       `
@@ -43,15 +43,15 @@ installation that fails or is stopped with Ctrl-C changes nothing. npm's own set
     'parley agents update codex --latest',
   )
     .argument('[agents...]', 'the agents (default: all that Parley has installed)')
-    .option('--latest', 'to the latest version, which may not be tested with this version of Parley')
+    .option('--latest', 'update to the latest version, which may not be tested with this version of Parley')
     .option('--version <version>', 'to this version, which may not be tested with this version of Parley')
     .option(...into)
-    .option('--json', 'one agent per line, as JSON')
+    .option('--json', 'print one agent per line, as JSON')
     .action(run(async () => (await load()).updateAgents))
   add('remove', 'remove agents that Parley has installed', 'parley agents remove codex')
     .argument('<agents...>', 'the agents')
     .option(...into)
-    .option('--json', 'one agent per line, as JSON')
+    .option('--json', 'print one agent per line, as JSON')
     .action(run(async () => (await load()).removeAgents))
   addAgentSetup(registry)
   addAgentDoctor(registry)
@@ -68,7 +68,7 @@ function addAgentSetup({ add, run }: Pick<Registry, 'add' | 'run'>): void {
     .argument('[args...]', 'its arguments, after --')
     .requiredOption('--command <program>', 'the program: an absolute path, or a name on the PATH')
     .option('--name <name>', 'its display name (default: its id)')
-    .option('--json', 'the agent, as JSON')
+    .option('--json', 'print the agent as JSON')
     .addHelpText(
       'after',
       '\nIt is stored in config.json. It runs as you, on this machine, whenever one of its sessions is used.',
@@ -76,7 +76,7 @@ function addAgentSetup({ add, run }: Pick<Registry, 'add' | 'run'>): void {
     .action(run(async () => (await load()).addAgent))
   add('forget', 'remove an agent that you added', 'parley agents forget mine')
     .argument('<id>', 'the agent')
-    .option('--json', 'as JSON')
+    .option('--json', 'print the result as JSON')
     .action(run(async () => (await load()).forgetAgent))
   add(
     'key',
@@ -87,7 +87,7 @@ function addAgentSetup({ add, run }: Pick<Registry, 'add' | 'run'>): void {
     .argument('<id>', 'the agent')
     .option('--variable <name>', 'the variable that holds the key (default: the first one of the agent)')
     .option('--remove', 'remove the key')
-    .option('--json', 'as JSON')
+    .option('--json', 'print the result as JSON')
     .addHelpText(
       'after',
       `
@@ -108,6 +108,6 @@ function addAgentDoctor({ add, run }: Pick<Registry, 'add' | 'run'>): void {
     .option('--timeout <time>', 'how long the agent may take to start, and to answer (default: 60s)')
     .option('--prompt <text>', 'also send this prompt to its model; permission requests are denied')
     .option(...into)
-    .option('--json', 'one check per line, as JSON')
+    .option('--json', 'print one check per line, as JSON')
     .action(run(async () => (await import('../commands/agents-doctor.ts')).agentDoctor))
 }

@@ -13,11 +13,11 @@ export function addChangeCommands({ add, run }: Registry): void {
   )
     .argument(...sessionArgument)
     .addOption(
-      new Option('--scope <scope>', 'since when')
+      new Option('--scope <scope>', 'the earlier state to compare with')
         .choices(['turn', 'session', 'commit', 'base'])
         .default('commit'),
     )
-    .option('--json', 'one file per line, as JSON')
+    .option('--json', 'print one file per line, as JSON')
     .action(run(async () => (await load()).changes))
   add('discard', 'discard the changes of files since the last commit', 'parley discard last src/a.ts')
     .argument(...sessionArgument)
@@ -34,13 +34,13 @@ export function addChangeCommands({ add, run }: Registry): void {
     .argument(...sessionArgument)
     .argument('[paths...]', "changed files, relative to the session's folder (default: all)")
     .option('-m, --message <text>', 'the message (default: the title of the session)')
-    .option('--staged', 'commit what is staged')
+    .option('--staged', 'commit the staged changes')
     .option('--no-verify', 'do not run the hooks that check the commit')
     .option(...json)
     .action(run(async () => (await load()).commit))
   add('push', "push the branch of a session's folder, never to a base branch", 'parley push last')
     .argument(...sessionArgument)
-    .option('--replace', 'replace the branch at the remote if it is as it was last fetched')
+    .option('--replace', 'replace the remote branch if it has not changed since the last fetch')
     .option(...json)
     .action(run(async () => (await load()).push))
   add(
@@ -53,7 +53,7 @@ export function addChangeCommands({ add, run }: Registry): void {
     .option('--open', 'open a pull request, unless there is an open one')
     .option('--title <title>', 'with --open: the title (default: the title of the session)')
     .option('--body <text>', 'with --open: the text')
-    .option('--draft', 'with --open: as a draft')
+    .option('--draft', 'with --open: open it as a draft')
     .option(...json)
     .action(run(async () => (await load()).pullRequest))
 }

@@ -1,6 +1,6 @@
 import type { Registry } from './registry.ts'
 
-/** The commands about the targets of alerts. */
+/** The commands for the targets of alerts. */
 export function addNotify({ add, under, run }: Registry): void {
   const load = () => import('../commands/notify.ts')
   const notify = add(
@@ -11,7 +11,7 @@ export function addNotify({ add, under, run }: Registry): void {
     'parley notify add ntfy https://ntfy.sh/my-topic --on request.waiting,turn.failed',
     'parley notify test tgt_01k2',
   )
-    .option('--json', 'one target per line, as JSON')
+    .option('--json', 'print one target per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
     .addHelpText(
@@ -23,7 +23,7 @@ A browser adds itself, in the console under Settings, Notifications.`,
   const more = under(notify)
   const target = ['<target>', 'its name, its id, or the beginning of its id'] as const
   more('list', 'list the targets of alerts, with the last attempt of each', 'parley notify list')
-    .option('--json', 'one target per line, as JSON')
+    .option('--json', 'print one target per line, as JSON')
     .action(run(async () => (await load()).listTargets))
   more(
     'add',
@@ -33,7 +33,7 @@ A browser adds itself, in the console under Settings, Notifications.`,
   )
     .argument('<kind>', 'webhook or ntfy')
     .argument('<url>', 'the address of the webhook, or of the topic')
-    .option('--name <name>', 'a name by which people recognise it (default: the host of the address)')
+    .option('--name <name>', 'a name, by which people recognise it (default: the host of the address)')
     .option(
       '--on <kinds>',
       'request.waiting, request.resolved, turn.ended, turn.failed, separated by commas (default: all)',

@@ -47,7 +47,7 @@ Parley or Node. Its definition is readable only by you. It stores no token and n
     'show whether the service runs; exit code 0 only if its server answers',
     'parley service status',
   )
-    .option('--json', 'as JSON')
+    .option('--json', 'print the result as JSON')
     .action(run(async () => (await load()).serviceStatus))
   add(
     'logs',
@@ -55,9 +55,9 @@ Parley or Node. Its definition is readable only by you. It stores no token and n
     'parley service logs --lines 500',
     'parley service logs --follow',
   )
-    .option('--lines <number>', 'how many lines', '100')
+    .option('--lines <number>', 'the number of lines', '100')
     .option('--follow', 'print new lines as they are written')
-    .option('--json', 'only lines of the server, one JSON object per line')
+    .option('--json', 'print only lines of the server, one JSON object per line')
     .action(run(async () => (await load()).serviceLogs))
   add('uninstall', 'stop the service and remove it; the data stays', 'parley service uninstall')
     .option('--json', 'print {"removed","file"} as JSON')
@@ -109,10 +109,10 @@ function addRetention({ add, run }: Registry): void {
     'parley retention',
     'parley retention --archive-after 30d --delete-after 180d',
   )
-    .option('--archive-after <age>', 'as if unused sessions were archived after this time, e.g. 30d')
-    .option('--delete-after <age>', 'as if unused sessions were deleted after this time, e.g. 180d')
+    .option('--archive-after <age>', 'assume that unused sessions are archived after this time, e.g. 30d')
+    .option('--delete-after <age>', 'assume that unused sessions are deleted after this time, e.g. 180d')
     .option('--dry-run', 'has no effect, because this command never changes anything')
-    .option('--json', 'one session per line, as JSON')
+    .option('--json', 'print one session per line, as JSON')
     .addHelpText(
       'after',
       `
@@ -132,7 +132,7 @@ export function addCompletions(program: Command, { add, context, run }: Registry
   )
     .alias('completion')
     .argument('[shell]', 'bash, zsh or fish')
-    .addOption(new Option('--values <kind>', 'print the values that a script asks for').hideHelp())
+    .addOption(new Option('--values <kind>', 'print the values that a completion script requests').hideHelp())
     .action(
       run(async () => {
         const { completions } = await import('../commands/completions.ts')

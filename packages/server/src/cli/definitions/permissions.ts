@@ -1,6 +1,6 @@
 import { list, type Registry, sessionArgument } from './registry.ts'
 
-/** The commands about rules, trusted folders and environment variables of agents, and decision links. */
+/** The commands for rules, trusted folders, environment variables of agents and decision links. */
 export function addPermissionCommands(registry: Registry): void {
   addRules(registry)
   addTrust(registry)
@@ -17,7 +17,7 @@ function addRules({ add: addToProgram, under, run }: Registry): void {
     'parley rules add deny Bash --match "command=rm *"',
     'parley rules remove rul_01k2',
   )
-    .option('--json', 'one rule per line, as JSON')
+    .option('--json', 'print one rule per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
     .action(run(async () => (await load()).listRules))
@@ -58,7 +58,7 @@ function addTrust({ add, run }: Registry): void {
     .argument('[folder]', 'the folder; all folders inside it are included')
     .option('--list', 'list the trusted folders')
     .option('--remove', 'revoke the trust of the folder')
-    .option('--json', 'one folder per line, as JSON')
+    .option('--json', 'print one folder per line, as JSON')
     .addHelpText(
       'after',
       `
@@ -85,7 +85,7 @@ function addEnv({ add, run }: Registry): void {
     .option('--session <session>', 'for the agent of this session: its id, a prefix of the id, or "last"')
     .option('--inherit', 'take the value from this environment, not from stdin')
     .option('--remove', 'remove the variable')
-    .option('--json', 'one session or folder per line, as JSON')
+    .option('--json', 'print one session or folder per line, as JSON')
     .addHelpText(
       'after',
       `
@@ -121,9 +121,9 @@ when it expires, when the request is answered elsewhere, and when you may no lon
     .action(run(async () => (await load()).createLink))
   const more = under(link)
   more('list', 'list the links that can still decide a request, without their URLs', 'parley link list')
-    .option('--json', 'one link per line, as JSON')
+    .option('--json', 'print one link per line, as JSON')
     .action(run(async () => (await load()).listLinks))
-  more('revoke', 'revoke a link, which can then decide nothing', 'parley link revoke lnk_01k2')
+  more('revoke', 'revoke a link, which then cannot decide anything', 'parley link revoke lnk_01k2')
     .argument('<link>', 'its id, the beginning of its id, or its name')
     .option('--json', 'print the revoked link as JSON')
     .action(run(async () => (await load()).revokeLink))

@@ -1,6 +1,6 @@
 import { type Registry, sessionArgument } from './registry.ts'
 
-/** The commands about seals and the ledger. */
+/** The commands for seals and the ledger. */
 export function addProofCommands(registry: Registry): void {
   addVerify(registry)
   addAudit(registry)
@@ -47,7 +47,7 @@ function addAudit({ add: addToProgram, under, run }: Registry): void {
   const add = under(audit)
   add('head', 'print the last entry of the ledger, or the last seal of a session', 'parley audit head')
     .argument('[session]', 'its id, a prefix of the id, or "last"')
-    .option('--json', 'as JSON')
+    .option('--json', 'print the result as JSON')
     .action(run(async () => (await load()).auditHead))
   add('export', 'print the whole ledger, one entry per line', 'parley audit export -o ledger.jsonl')
     .option('-o, --output <file>', 'the file to write (default: stdout)')
@@ -65,7 +65,7 @@ function addRedact({ add, run }: Registry): void {
   )
     .argument(...sessionArgument)
     .argument('<seq>', 'the number of the event, which is its line in an export as jsonl')
-    .option('--reason <text>', 'why; it stays in the log')
+    .option('--reason <text>', 'the reason, which stays in the log')
     .option('--yes', 'confirm: a redaction cannot be undone')
     .option('--json', 'print {"sessionId","seq"} as JSON')
     .action(run(async () => (await import('../commands/redact.ts')).redact))

@@ -1,6 +1,6 @@
 import { list, type Registry } from './registry.ts'
 
-/** The commands about a server, its nodes and its data folder. */
+/** The commands for a server, its nodes and its data folder. */
 export function addServerCommands(registry: Registry): void {
   addAcp(registry)
   addNodes(registry)
@@ -83,7 +83,7 @@ function addNodes({ add, run }: Registry): void {
     'parley nodes',
     'parley nodes --json',
   )
-    .option('--json', 'one node per line, as JSON')
+    .option('--json', 'print one node per line, as JSON')
     .addHelpText(
       'after',
       `
@@ -95,10 +95,10 @@ A server on SQLite is the only node.`,
 
 function addDoctor({ add, run }: Registry): void {
   add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
-    .option('--host <address>', 'check this address (default: 127.0.0.1)')
-    .option('--port <port>', 'check this port (default: 4747)')
+    .option('--host <address>', 'the address to check (default: 127.0.0.1)')
+    .option('--port <port>', 'the port to check (default: 4747)')
     .option('--database-url <url>', databaseUrlHelp.replace('store everything in', 'check'))
-    .option('--json', 'one check per line, as JSON')
+    .option('--json', 'print one check per line, as JSON')
     .action(run(async () => (await import('../commands/doctor.ts')).doctor))
 }
 
@@ -114,7 +114,7 @@ function addMigrate({ add, run }: Registry): void {
     .option('--from [url]', 'copy this database into the SQLite file of the data folder')
     .option('--check', 'copy nothing: only compare source and target')
     .option('--place <name>', 'the name of the machine on which the folders of the sessions are')
-    .option('--json', 'progress and result, one JSON object per line')
+    .option('--json', 'print progress and result, one JSON object per line')
     .addHelpText(
       'after',
       `

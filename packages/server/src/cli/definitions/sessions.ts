@@ -55,7 +55,7 @@ function addAttach({ add, context, run }: Registry): void {
     'parley attach last',
   )
     .argument(...sessionArgument)
-    .option('--tail <events>', 'how many earlier events to show on attaching (default: 60)')
+    .option('--tail <events>', 'the number of earlier events to show on attaching (default: 60)')
     .addHelpText(
       'after',
       `
@@ -75,7 +75,7 @@ function addWorktrees({ add, under, run }: Registry): void {
     'parley worktrees',
     'parley worktrees remove last --delete-branch',
   )
-    .option('--json', 'one worktree per line, as JSON')
+    .option('--json', 'print one worktree per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
     .action(run(async () => (await load()).listWorktrees))
@@ -86,10 +86,10 @@ function addWorktrees({ add, under, run }: Registry): void {
   )
     .argument('<worktree>', 'the session, or the name of the folder of an orphan')
     .option('--delete-branch', 'delete the branch too')
-    .option('--if-nothing-lost', 'only if everything that would be deleted is also elsewhere')
+    .option('--if-nothing-lost', 'remove only if everything that would be deleted also exists elsewhere')
     .option('--json', 'print the removed worktree as JSON')
     .action(run(async () => (await load()).removeWorktree))
-  under(worktrees)('restore', 'make a removed worktree again', 'parley worktrees restore last')
+  under(worktrees)('restore', 'restore a removed worktree', 'parley worktrees restore last')
     .argument(...sessionArgument)
     .option('--json', 'print the worktree as JSON')
     .action(run(async () => (await load()).restoreWorktree))
@@ -98,14 +98,14 @@ function addWorktrees({ add, under, run }: Registry): void {
 function addReading(registry: Registry): void {
   const { add, run } = registry
   add('sessions', 'list sessions', 'parley sessions --waiting', 'parley sessions --json | jq .id')
-    .option('--waiting', 'list the open requests of all sessions instead')
+    .option('--waiting', 'list the open requests of all sessions instead of the sessions')
     .option('--all', 'include archived sessions')
     .option('--query <text>', 'only sessions with all these words in their title, folder or agent')
     .option('--agent <agent>', 'only sessions of this agent')
     .option('--project <project>', 'only sessions of this project: its name, a folder of it, or its id')
     .option('--status <status>', 'idle, working, waiting or parked')
     .option('--limit <number>', 'the maximum number of sessions (default: 50)')
-    .option('--json', 'one session (with --waiting: one request) per line, as JSON')
+    .option('--json', 'print one session (with --waiting: one request) per line, as JSON')
     .addHelpText(
       'after',
       `
@@ -115,7 +115,7 @@ On a terminal, ids are shortened to a unique prefix.`,
     )
     .action(run(async () => (await import('../commands/sessions.ts')).sessions))
   add('projects', 'list projects: repositories, and folders without one', 'parley projects')
-    .option('--json', 'one project per line, as JSON')
+    .option('--json', 'print one project per line, as JSON')
     .action(run(async () => (await import('../commands/projects.ts')).projects))
   addWorktrees(registry)
   add(
@@ -133,12 +133,12 @@ On a terminal, ids are shortened to a unique prefix.`,
     .option('--session <session>', 'only this session: its id, a prefix of the id, or "last"')
     .option('--folder <folder>', 'only sessions in this folder or below it')
     .option('--limit <number>', 'the maximum number of hits (default: 20)')
-    .option('--json', 'one hit per line, as JSON')
+    .option('--json', 'print one hit per line, as JSON')
     .action(run(async () => (await import('../commands/search.ts')).search))
   add('show', 'show the state and the last blocks of a session', 'parley show last')
     .argument(...sessionArgument)
-    .option('--tail <blocks>', 'how many blocks (default: 50)')
-    .option('--json', 'as JSON')
+    .option('--tail <blocks>', 'the number of blocks (default: 50)')
+    .option('--json', 'print the result as JSON')
     .action(run(async () => (await import('../commands/show.ts')).show))
   add(
     'export',
@@ -181,7 +181,7 @@ function addStopping({ add, run }: Registry): void {
     .action(run(async () => (await import('../commands/release.ts')).release))
   add('delete', 'delete a session and all its events', 'parley delete ses_01k2 --yes')
     .argument(...sessionArgument)
-    .option('--yes', 'do not ask')
+    .option('--yes', 'delete without confirmation')
     .option('--json', 'print {"sessionId"} as JSON')
     .action(run(async () => (await import('../commands/delete.ts')).deleteSession))
 }
@@ -206,7 +206,11 @@ function addEditing({ add, run }: Registry): void {
     .argument(...sessionArgument)
     .option(...json)
     .action(run(async () => (await load()).pin))
-  add('unpin', 'undo pin', 'parley unpin last')
+  add(
+    'unpin',
+    'show a pinned session in its usual place, and include it in retention again',
+    'parley unpin last',
+  )
     .argument(...sessionArgument)
     .option(...json)
     .action(run(async () => (await load()).unpin))
@@ -217,10 +221,7 @@ function addEditing({ add, run }: Registry): void {
     'parley fork last --before prm_01k2…',
   )
     .argument(...sessionArgument)
-    .option(
-      '--before <prompt>',
-      'the fork has only what happened before this prompt; its id is in show --json',
-    )
+    .option('--before <prompt>', 'fork from the state before this prompt; its id is in show --json')
     .option('--title <title>', 'the title of the fork')
     .option(...json)
     .action(run(async () => (await load()).fork))
@@ -238,10 +239,10 @@ function addRewind({ add, run }: Registry): void {
   )
     .argument(...sessionArgument)
     .argument('<prompt>', 'the id of the prompt (see show --json), or "last"')
-    .argument('[files...]', 'restore only these files, also if somebody changed them since')
-    .option('--talk', 'the agent forgets the prompt and everything after it')
-    .option('--no-files', 'restore no files; with --talk')
-    .option('--preview', 'print which files would be restored, and change nothing')
+    .argument('[files...]', 'restore only these files, even if somebody changed them since')
+    .option('--talk', 'also rewind the conversation: the agent forgets the prompt and everything after it')
+    .option('--no-files', 'with --talk: restore no files')
+    .option('--preview', 'print the files that would be restored, and change nothing')
     .option('--json', 'print the result as JSON')
     .addHelpText(
       'after',
@@ -291,6 +292,6 @@ function addImport({ add, run }: Registry): void {
     .argument('<agent>', 'the agent')
     .argument('[id]', 'the conversation to import; without it, conversations are listed')
     .option('--cwd <folder>', 'only conversations of this folder')
-    .option('--json', 'one conversation per line, or the session, as JSON')
+    .option('--json', 'print one conversation per line, or the session, as JSON')
     .action(run(async () => (await import('../commands/import.ts')).importConversation))
 }

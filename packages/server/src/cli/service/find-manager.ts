@@ -33,7 +33,7 @@ export function needManager(configuration: Configuration, context: Context): Ser
 
 export type InstalledService = { readonly record: ServiceRecord | undefined; readonly state: ServiceState }
 
-/** The installed service of a data folder and its state; undefined if none is installed. */
+/** The installed service of a data folder and its state; undefined if no service is installed. */
 export async function installedService(manager: ServiceManager): Promise<InstalledService | undefined> {
   const definition = installedDefinition(manager)
   if (definition === undefined) return undefined

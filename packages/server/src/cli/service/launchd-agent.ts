@@ -1,8 +1,8 @@
 import type { ServicePlan, ServiceRecord } from './service-plan.ts'
 
 /**
- * Formats the property list of a service for launchd. launchd starts the service when the user logs in, and again after
- * it failed. launchd also kills processes that the server leaves behind.
+ * Formats the property list of a service for launchd. launchd starts the service when the user logs in, and
+ * again after it failed. launchd kills the processes that the server leaves behind.
  */
 export function launchdAgent({ name, command, variables, record }: ServicePlan, logFile: string): string {
   const words = command.map((word) => `    <string>${escaped(word)}</string>`)

@@ -96,7 +96,7 @@ type FolderEvent = EventOf<
   'changes.discarded' | 'changes.restored' | 'changes.committed' | 'branch.pushed' | 'pull-request.opened'
 >
 
-/** What a person has done in the folder. */
+/** The effect of a person's command on the folder, as text. */
 function folderText(event: FolderEvent): string {
   switch (event.type) {
     case 'changes.discarded':

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('progress without a terminal is a new line from time to time', () => {
+it('without a terminal, progress is printed as a new line from time to time', () => {
   const { said, context } = contextUnderTest({ env: {}, cwd: '/' })
   const progress = startProgress('installing tiny', context.output)
   progress.say('fetch one')
@@ -25,7 +25,7 @@ it('progress without a terminal is a new line from time to time', () => {
   expect(said).toEqual({ out: '', err: expect.stringMatching(/20 s, fetch two\n$/) })
 })
 
-it('progress on a terminal is one line that changes, no wider than the terminal, and is removed at the end', () => {
+it('on a terminal, progress is one line that changes, no wider than the terminal, and is removed at the end', () => {
   const { said, context } = contextUnderTest({ env: {}, cwd: '/' })
   const output = { ...context.output, isErrTerminal: true, columns: () => 40 }
   const progress = startProgress('installing tiny', output)

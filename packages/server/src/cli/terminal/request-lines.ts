@@ -63,7 +63,7 @@ function pathText({ path, movedFrom, before, after }: Diff): string {
   return before === null ? `${name} (new file)` : after === null ? `${name} (deleted)` : name
 }
 
-/** The field of the input that contains the action itself; the other fields only explain it. */
+/** The field of the input that contains the action itself; other fields only describe it. */
 function mainField({ kind, input }: OpenPermission): 'plan' | 'command' | undefined {
   const name = kind === 'plan' ? 'plan' : 'command'
   return isRecord(input) && typeof input[name] === 'string' ? name : undefined

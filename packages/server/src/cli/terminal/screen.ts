@@ -5,7 +5,7 @@ import { takeTypeAhead } from './type-ahead.ts'
 
 export type Keyboard = {
   /**
-   * Draws a request. Everything typed before it was shown is dropped, because a person cannot answer a request that
+   * Draws a request. Drops everything that was typed before, because a person cannot answer a request that
    * they have not seen. A line counts only if its first key came after the request was shown.
    */
   draw(lines: readonly string[]): Promise<void>

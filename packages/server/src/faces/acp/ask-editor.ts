@@ -26,7 +26,7 @@ export type AskContext = {
   readonly agentName: string
   /** Whether a pending prompt of this editor started the turn. */
   isOwnTurn(turnId: string | undefined): boolean
-  /** Tells the person why the editor cannot be asked, and where to answer the request. */
+  /** Shows the reason why the editor cannot be asked, and where the person can answer. */
   cannotAsk(why: string): Promise<void>
 }
 

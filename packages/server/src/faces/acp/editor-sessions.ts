@@ -48,8 +48,8 @@ export class EditorSessions {
   readonly #options: EditorSessionsOptions
   readonly #open = new Map<string, OpenSession>()
   /**
-   * Sessions created by this editor. Unused ones are deleted, because an editor creates a session before its person
-   * sends a prompt.
+   * Sessions created by this editor. Unused sessions are deleted, because an editor creates a session before
+   * its person sends a prompt.
    */
   readonly #made = new Set<string>()
   #agent: AgentInfo | undefined
@@ -67,7 +67,10 @@ export class EditorSessions {
     throw new ParleyError('agent_not_found', `There is no agent "${id}". Give another one with --agent.`)
   }
 
-  /** The agent, if it can be used. Throws otherwise, so that the editor can show what to do before the first prompt. */
+  /**
+   * The agent, if it can be used. Otherwise throws an error with a hint, which the editor can show before the
+   * first prompt.
+   */
   async #ready(): Promise<AgentInfo> {
     const isReady = ({ found, usable, signedIn }: AgentInfo) =>
       found && usable !== false && signedIn !== false
@@ -258,14 +261,18 @@ function optionsOf({ additionalDirectories }: Place): SessionOptions | undefined
 }
 
 /**
- * Whether the MCP servers that the editor names may differ from the current ones. Always true for an MCP server with
- * secrets, because Parley does not return secrets. Sending the same values again changes nothing.
+ * Whether the MCP servers that the editor names may differ from the current MCP servers. Always true for an
+ * MCP server with secrets, because Parley does not return secrets. Sending the same values again changes
+ * nothing.
  */
 function mayDiffer(named: McpServers | undefined, there: McpServers | undefined): boolean {
   return differs(named, there) || (named !== undefined && differs(named, hideSecrets(named)))
 }
 
-/** Whether any value that the editor names differs from the current one. Other values are not compared. */
+/**
+ * Whether any value that the editor names differs from the current value. Values that the editor does not
+ * name are not compared.
+ */
 function differs<Value extends McpServers | SessionOptions>(
   named: Value | undefined,
   there: Value | undefined,

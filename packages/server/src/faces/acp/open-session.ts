@@ -252,8 +252,8 @@ export class OpenSession {
   }
 
   /**
-   * Switches from the replay to live updates. The current settings and the open requests must follow the
-   * answer to `session/load`, so they are sent with `setImmediate`.
+   * Switches from the replay to live updates. The current settings and the open requests must be sent after
+   * the answer to `session/load`, so they are deferred with `setImmediate`.
    */
   #nowLive(): void {
     if (this.#live) return

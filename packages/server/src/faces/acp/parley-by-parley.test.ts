@@ -35,7 +35,8 @@ const notCarried: readonly CapabilityName[] = [
 ]
 
 /**
- * The scripted agent. A steered prompt takes longer through two servers, so the turn waits at a gate for its arrival.
+ * The scripted agent. A steered prompt takes longer through two servers, so the turn waits at a gate until
+ * the prompt arrives.
  */
 function scripted(): AgentAdapter {
   const adapter = createScriptedAdapter({ gates, script: remembering, transcript: memoryTranscript() })

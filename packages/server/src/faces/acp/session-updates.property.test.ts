@@ -41,7 +41,7 @@ function recorded(log: readonly SessionEvent[]): Reported {
   return reported
 }
 
-it('sends an editor the content of the log, live and replayed, for random output of an agent', async () => {
+it('an editor gets the content of the log, live and replayed, for random output of an agent', async () => {
   const { editor, world } = await anEditor()
   editor.answerPermission = choosing('allow_once')
   editor.answerForm = () => ({ action: 'accept', content: { colour: 'red' } })

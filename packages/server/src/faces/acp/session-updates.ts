@@ -43,7 +43,7 @@ export class SessionUpdates {
   /** The number of characters of each open block that were sent. */
   readonly #sent = new Map<string, number>()
   readonly #prompts = new Map<string, { parts: readonly PromptPart[]; own: boolean }>()
-  /** The last value that was sent for each kind of update that `news` returns. */
+  /** The last value that was sent for each kind of update. */
   readonly #inForce = new Map<string, string>()
   #state: SessionState
   #chosen: Chosen

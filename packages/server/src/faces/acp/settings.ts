@@ -8,7 +8,7 @@ import {
   type SessionState,
 } from '@parley/protocol'
 
-/** The person's last choice, or the value that the agent has reported since. */
+/** The settings that the person chose last, overridden by the values that the agent has reported since. */
 export type Chosen = Readonly<SessionSettings>
 
 /**

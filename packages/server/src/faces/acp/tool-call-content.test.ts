@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { nativeDiffs } from './tool-call-content.ts'
 
-it('sends an editor each file of a patch, even if lines look like headers', () => {
+it('an editor gets each file of a patch, even if lines look like headers', () => {
   const patch = '--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@\n same\n--- old\n+++ new\n'
   const both = patch + patch.replaceAll('/x', '/y').replace(/\n$/, '\n\\ No newline at end of file\n')
   expect(nativeDiffs({ path: 'x.sql', patch: both }, '/project')).toEqual([

@@ -14,9 +14,9 @@ import type { GivenAnswer } from './chat-request.ts'
 type Requests = ReadonlyMap<string, TurnRequest>
 
 /**
- * Converts the answers of a page to commands. A message contains all its answers, so earlier answers are sent again
- * with each new one. A repeated answer is skipped if it matches the recorded decision, and refused with a conflict if
- * it does not.
+ * Converts the answers of a page to commands. A message contains all its answers, so earlier answers are sent
+ * again with each new answer. A repeated answer is skipped if it matches the recorded decision, and refused
+ * with a conflict if it does not.
  */
 export function commandsFor(
   given: readonly GivenAnswer[],

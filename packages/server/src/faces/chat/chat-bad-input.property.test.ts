@@ -37,7 +37,7 @@ const anything = fc.oneof(
   fc.constantFrom<unknown>(...words, true, '', null, 'x'.repeat(5000), -1, Number.MAX_SAFE_INTEGER, [], {}),
 )
 
-it('refuses any invalid request with an error code, runs nothing, and leaves the open request unanswered', async () => {
+it('any invalid request is refused with an error code, runs nothing, and leaves the open request unanswered', async () => {
   await using chat = await chatUnderTest()
   const page = chat.page(7, { byHand: true })
   await page.say([permission('unapproved'), { type: 'text', text: 'Written.' }])

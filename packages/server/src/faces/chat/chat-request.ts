@@ -150,7 +150,7 @@ const Metadata = z.looseObject({
 
 export type Place = { readonly cursor: number; readonly unfinished: Record<string, number> }
 
-/** The position in the log up to which the page's copy is complete; undefined if the response was cut off. */
+/** The position in the log up to which the page has the message; undefined if the response was cut off. */
 export function placeOf({ metadata }: UiMessage): Place | undefined {
   const { data } = Metadata.safeParse(metadata)
   return data && { cursor: data.cursor, unfinished: data.unfinished ?? {} }

@@ -108,7 +108,7 @@ export function createChatFace({ logger, defaults = {}, ...given }: ChatFaceOpti
   }
 }
 
-/** The messages from the log and the open blocks, as a page has them right after it resumed. */
+/** The messages from the log and the open blocks, equal to those of a page that has just resumed. */
 async function messagesOf(host: Host, sessionId: string): Promise<UiMessage[]> {
   const messages = new UiMessages(sessionId)
   const enough = new AbortController()

@@ -94,7 +94,7 @@ export class Page {
     return this.chat.addToolApprovalResponse({ id: part?.approval?.id, approved, ...more })
   }
 
-  /** Resolves with the page when the condition holds. */
+  /** Resolves with the page once the condition holds. */
   async when(what: string, holds: (page: Page) => boolean): Promise<this> {
     for (const deadline = Date.now() + patienceMs; !holds(this); ) {
       if (Date.now() > deadline) {

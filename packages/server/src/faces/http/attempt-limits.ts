@@ -25,7 +25,8 @@ export function createAttemptLimits(parts: AppParts): LimitedWork {
   }
   return async (context, work, limit = 'failures') => {
     const address = clientOf(parts, context)
-    // Nobody can guess the code of a link. A known code is accepted even if others at the same address have failed.
+    // The code of a link cannot be guessed. A known code is accepted even if other attempts from the same
+    // address have failed.
     if (limit !== 'links') counters[limit].check(address)
     try {
       return await work()

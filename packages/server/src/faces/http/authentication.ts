@@ -32,10 +32,10 @@ import { shortestToken } from './token-length.ts'
 
 export type { DecideByLink, DecideFrom } from '../../access/index.ts'
 
-/** The export that a one-time download URL returns, and the caller that asked for it. */
+/** The export that a one-time download URL returns, and the caller that requested the URL. */
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
 
-/** The rights that a one-time sign-in code gives to a browser, and the caller that asked for the code. */
+/** The rights that a one-time sign-in code gives to a browser, and the caller that requested the code. */
 export type SignInCode = {
   /** Names the code in the ledger, which must not contain the code itself. */
   readonly id: string
@@ -256,7 +256,7 @@ export function linkTo(url: string, code: string): string {
   return `${url}/open#${code}`
 }
 
-/** Destroys an open response when the access of its caller is revoked. The returned function prevents this. */
+/** Destroys an open response when the access of its caller is revoked. The returned function cancels this. */
 export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => void {
   const forget = caller.onRevoked(() => outgoing.destroy())
   outgoing.once('close', forget)

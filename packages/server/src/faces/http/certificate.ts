@@ -56,7 +56,7 @@ export function followCertificate(server: Server, files: CertificateFiles, logge
       server.setSecureContext({ cert, key })
       logger.info({ validTo: validTo.toISOString() }, 'uses a new certificate')
     } catch (error) {
-      // While both files are being replaced, the key may not belong to the certificate for a moment.
+      // While the files are being replaced one after the other, the key may not match the certificate.
       logger.warn({ err: error }, 'keeps its certificate: the new files cannot be used')
     }
   }

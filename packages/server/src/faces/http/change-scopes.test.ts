@@ -38,7 +38,7 @@ async function served() {
   write(folder, { 'a.txt': 'one\n', 'mine.txt': 'mine\n' })
   git(folder, 'add', '-A')
   git(folder, 'commit', '-qm', 'first')
-  // Work of the person that is not committed.
+  // Uncommitted work of the person.
   write(folder, { 'mine.txt': 'changed\n' })
   const sessionFolder = createSessionFolder({ env: process.env, root: folderForTest() })
   const workspace = createWorkspace({ env: process.env, folders: sessionFolder })
@@ -84,7 +84,7 @@ async function served() {
 }
 
 describe('the changes of the scope', () => {
-  it('turn are what the turn did to the folder, whichever tool it used', async () => {
+  it('turn are the changes of the folder in the turn, whichever tool made them', async () => {
     const { create, turn, changes, patch, folder } = await served()
     const id = await create()
     const first = await turn(id, shell('b.txt'), shell('a.txt'))
@@ -106,7 +106,7 @@ describe('the changes of the scope', () => {
     expect(await patch(id, 'between.txt', `scope=turn&turn=${first}`)).toBe('')
   })
 
-  it('turn of a running turn lead to the folder as it is now', async () => {
+  it('turn of a running turn end with the present state of the folder', async () => {
     const { create, turn, changes, patch, folder, host, gates } = await served()
     const id = await create()
     await turn(id, shell('b.txt'))
@@ -124,7 +124,7 @@ describe('the changes of the scope', () => {
     gates.open('open')
   })
 
-  it('turn of an old turn are found in the log', async () => {
+  it('turn of an old turn are computed from snapshots in the log', async () => {
     const { create, turn, changes, host } = await served()
     const id = await create()
     const first = await turn(id, shell('b.txt'))
@@ -134,7 +134,7 @@ describe('the changes of the scope', () => {
     expect(await changes(id, 'scope=turn&turn=trn_none')).toMatchObject({ status: 404 })
   })
 
-  it('session are everything since its first snapshot, without earlier work', async () => {
+  it('session are all changes since its first snapshot, without earlier work', async () => {
     const { create, turn, changes, patch, folder } = await served()
     const id = await create()
     await turn(id, shell('b.txt'))

@@ -22,7 +22,7 @@ type Asked = {
   }
 }
 
-/** The changes that a query asks for, with what was compared if it names a scope. */
+/** The changes that a query requests. If the query names a scope, the result says what was compared. */
 export async function changesInScope(asked: Asked): Promise<Changes> {
   const { workspace, folder, query } = asked
   const { scope, side } = query
@@ -47,7 +47,7 @@ export async function changesInScope(asked: Asked): Promise<Changes> {
   }
 }
 
-/** With `all`, also the patch of a file that git does not list. */
+/** The patch of a file in a scope. With `all`, the file may be one that git does not list. */
 export async function patchInScope(
   asked: Asked,
   { path, all }: { readonly path: string; readonly all: boolean },

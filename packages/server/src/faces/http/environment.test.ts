@@ -22,7 +22,7 @@ afterAll(async () => {
   await host.close()
 })
 
-it('takes variables and returns their names; no reply and no export has their values', async () => {
+it('the API takes variables and returns their names; no reply and no export has their values', async () => {
   const body = { agent: 'scripted', cwd, env: { API_KEY: secret }, prompt: 'hello' }
   const made = await server.ask('/api/sessions', { body })
   expect(made.status).toBe(201)

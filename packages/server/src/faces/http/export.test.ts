@@ -110,8 +110,9 @@ describe('an export', () => {
   })
 
   it.each([
-    // The text with hidden characters is in five places: the title of the session, the title of a call, the input of
-    // that call, the path of a change, and a changed line. HTML repeats the title of the session as the page's title.
+    // The text with hidden characters is in five places: the title of the session, the title of a call, the
+    // input of that call, the path of a change, and a changed line. In HTML, the title of the session is also
+    // the page's title.
     ['html', 6],
     ['markdown', 5],
   ])('as %s makes hidden characters visible in the requests of an agent', async (as, count) => {

@@ -57,7 +57,7 @@ it('only a caller with the scope terminal reads other files', async () => {
   expect(body).toMatchObject({ type: 'text', text: 'KEY=1' })
 })
 
-it('without a repository, only a caller with the scope terminal reads what has changed', async () => {
+it('without a repository, only a caller with the scope terminal reads the patches of changes', async () => {
   const plain = join(server.folder, 'plain')
   mkdirSync(plain)
   writeFileSync(join(plain, '.env'), 'KEY=1\n')

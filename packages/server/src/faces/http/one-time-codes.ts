@@ -4,7 +4,7 @@ import { pairingCodeLength, pairingLetters } from '@parley/protocol'
 /** Codes that can be redeemed once. They are kept in memory only, so a restart voids them. */
 export type OneTimeCodes<Value> = {
   issue(value: Value, lifetimeMs: number): string
-  /** Invalidates the code and returns its value; undefined if the code is unknown, used or expired. */
+  /** Uses the code up and returns its value; undefined if the code is unknown, used or expired. */
   redeem(code: string): Value | undefined
 }
 

@@ -22,7 +22,10 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-/** A store that simulates several processes. After `pause`, the other processes no longer wait for this one. */
+/**
+ * A store that simulates several processes. After `pause`, the other processes no longer wait for this
+ * process.
+ */
 function sharedDevices() {
   const store = createMemoryStore()
   const listeners: (() => void)[] = []

@@ -17,7 +17,10 @@ type Opened = {
   readonly id: string
 }
 
-/** A server with one session in a repository and one in a folder. `runs` counts the processes of git. */
+/**
+ * A server with a session in a repository and a session in a plain folder. `runs` returns the number of git
+ * processes.
+ */
 async function opened(): Promise<Opened & { runs(): number }> {
   const root = folderForTest()
   const [app, other, bin] = [join(root, 'app'), join(root, 'other'), join(root, 'bin')]
@@ -75,7 +78,7 @@ it('a list of sessions or projects starts no git process, although branches are 
   expect(runs()).toBe(before)
 })
 
-it('nobody can give a session a project', async () => {
+it('no request can set the project of a session', async () => {
   const { server, app, other } = await opened()
   const body = { agent: 'scripted', cwd: other, project: join(app, '.git') }
   expect((await server.ask('/api/sessions', { body })).status).toBe(400)
@@ -130,7 +133,7 @@ describe('settings of a project', () => {
 })
 
 describe('a caller with limits', () => {
-  it('sees and counts only what is within them, without settings', async () => {
+  it('sees and counts only sessions within the limits, and sees no settings', async () => {
     const { server, app, other, id } = await opened()
     await server.ask(patch(id), { method: 'PATCH', body: { check: 'npm test' } })
     const { body } = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd: app } })

@@ -2,7 +2,7 @@ import { routes } from '@parley/protocol'
 import { expect, it } from 'vitest'
 import { recordRequest } from './recorded-routes.ts'
 
-it('records sign-ins with a code and with an OpenID provider, without their secrets', async () => {
+it('the ledger records sign-ins with a code and with an OpenID provider, without their secrets', async () => {
   const drafts: unknown[] = []
   const host = { recordInLedger: async (draft: unknown) => void drafts.push(draft) }
   const reply = { deviceId: 'dev_1', name: 'Phone', personId: 'per_1', scopes: ['read'] }
@@ -16,7 +16,7 @@ it('records sign-ins with a code and with an OpenID provider, without their secr
   expect(drafts).toEqual([added, added])
 })
 
-it('records the names of the variables of a new session, and nothing about a session without variables', async () => {
+it('the ledger records the names of the variables of a new session, and nothing about a session without variables', async () => {
   const drafts: unknown[] = []
   const host = { recordInLedger: async (draft: unknown) => void drafts.push(draft) }
   for (const env of [{ TOKEN: 'secret' }, {}, undefined]) {
@@ -26,7 +26,7 @@ it('records the names of the variables of a new session, and nothing about a ses
   expect(drafts).toEqual([{ kind: 'environment.changed', subject: 'ses_1', data: { names: ['TOKEN'] } }])
 })
 
-it('records changes of a project with its path and the new settings', async () => {
+it('the ledger records changes of a project with its path and the new settings', async () => {
   const drafts: unknown[] = []
   const host = { recordInLedger: async (draft: unknown) => void drafts.push(draft) }
   const body = { name: 'Shop', check: 'npm test', setup: null }

@@ -36,7 +36,8 @@ const deviceAdded: Recording = {
 }
 
 /**
- * Codes that sign a browser in. `device.added` names the code that was used, and `sign-in.failed` names a wrong code.
+ * The recording of a route that creates a code for signing in. `device.added` names the code that was used,
+ * and `sign-in.failed` names a wrong code.
  */
 const codeCreated = (kind: string): Recording => ({
   kind,

@@ -9,9 +9,9 @@ const reason = 'Pages from that address may not use this server. To allow them, 
 const lingerMs = 1000
 
 /**
- * Whether a page with a forbidden origin gets the reason for the refusal of its WebSocket, in a close code, because
- * browsers hide the HTTP status. Only a page with a valid token gets it: any other page would learn that Parley runs
- * here.
+ * Whether a page with a forbidden origin gets the reason for the refusal of its WebSocket, in a close code,
+ * because browsers hide the HTTP status. Only a page with a valid token gets the reason, because any other
+ * page would learn that Parley runs here.
  */
 export function mayLearnReason(
   error: unknown,

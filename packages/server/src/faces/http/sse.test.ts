@@ -14,7 +14,7 @@ const cwd = await mkdtemp(join(tmpdir(), 'parley-sse-'))
 const gates = createGates()
 const real = await createHost({ adapters: [createScriptedAdapter({ gates })], store: createMemoryStore() })
 
-/** The real host, with a count of open follows. */
+/** The real host, which counts its open follows. */
 let following = 0
 const host: Host = {
   ...real,

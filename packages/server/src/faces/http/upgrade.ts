@@ -64,7 +64,7 @@ function isOfNode({ headers }: IncomingMessage): boolean {
 /** Refusals of nodes are logged after a delay, because a node is also refused for a moment while this server starts. */
 const refusals = { afterMs: 3_000, everyMs: 60_000 }
 
-/** Logs refusals of nodes, at most one line a minute, because a refused node tries again for ever. */
+/** Logs refusals of nodes, at most one line a minute, because a refused node tries again without end. */
 function createNodeRefusals(logger: Logger) {
   let first = Number.NEGATIVE_INFINITY
   let logged = Number.NEGATIVE_INFINITY

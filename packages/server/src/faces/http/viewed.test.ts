@@ -40,7 +40,7 @@ async function viewer() {
   return { authorization: `Bearer ${await device.token()}` }
 }
 
-it('a mark follows its person to every browser, and belongs to nobody else', async () => {
+it('a person has the same marks in every browser, and no other person has them', async () => {
   const id = await newSession()
   const { headers } = await signedIn(server)
   const vera = await viewer()
@@ -96,7 +96,7 @@ it('a session outside the limits of a token, an unknown session and malformed ma
     expect((await mark(id, files)).status).toBe(400)
 })
 
-it('a server without such a store says so', async () => {
+it('a server without a store for marks says so', async () => {
   const without = await serverUnderTest(host)
   const id = await newSession()
   const answer = await without.ask(pathOf(id))

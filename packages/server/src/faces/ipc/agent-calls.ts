@@ -34,7 +34,7 @@ export type AgentCalls = {
   /** Makes an earlier session of the task active again, and sends the messages that were recorded meanwhile. */
   'agent:set-active-session'(taskId: string, sessionId: string): InSession
   'agent:get-status'(taskId: string): Outcome<{ status: TaskStatus }>
-  /** Forgets the task. Its sessions are kept; an idle agent is shut down. */
+  /** Removes the task. Its sessions are kept; an idle agent is shut down. */
   'agent:disconnect'(taskId: string): Outcome
 }
 

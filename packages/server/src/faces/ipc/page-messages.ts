@@ -11,7 +11,7 @@ import {
 } from '@parley/protocol'
 import { type IncomingMessage, IncomingMessages } from '../../transcripts/incoming-messages.ts'
 
-/** A message to a page: a message of a transcript, or a note that exists only in this face. */
+/** A message to a page: a message of a transcript, or a note, which only this face sends. */
 export type PageMessage = IncomingMessage | PageNote
 
 export type PageNote = { readonly at: number } & (
@@ -37,7 +37,9 @@ export type PageMessagesOptions = {
   readonly promptsUpTo?: number
 }
 
-/** Converts the events and deltas of one session into messages. Its only state is about open blocks and requests. */
+/**
+ * Converts the events and deltas of one session into messages. Holds state only for open blocks and requests.
+ */
 export class PageMessages {
   readonly #incoming = new IncomingMessages()
   readonly #options: PageMessagesOptions
@@ -64,7 +66,7 @@ export class PageMessages {
     return [{ type: 'activity', at: this.#at, activity, ...(detail !== undefined && { detail }) }]
   }
 
-  /** Called when no event follows directly. A held request that is still undecided is then sent to the person. */
+  /** Called when no event follows directly. Sends a held request that is still undecided. */
   settle(): PageMessage[] {
     return this.#noted(this.#incoming.settle())
   }

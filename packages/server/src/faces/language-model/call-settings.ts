@@ -2,12 +2,16 @@ import type { SessionOptions } from '@parley/protocol'
 import type { CallOptions, FunctionTool, UnsupportedSetting, Warning } from './specification.ts'
 
 /**
- * The settings of a call that become settings of the session. If an agent refuses one of `wanted`, the error names it.
+ * The settings of a call that become settings of the session. If an agent refuses a setting in `wanted`, the
+ * error names the setting.
  */
 export type CallSettings = {
   readonly tools: readonly FunctionTool[]
   readonly wanted: Pick<SessionOptions, 'effort' | 'outputSchema'>
-  /** True if the reply must be JSON. This is requested through `outputSchema`, or through a sentence in the prompt. */
+  /**
+   * True if the reply must be JSON. The agent gets the schema through `outputSchema`, or as a sentence in the
+   * prompt.
+   */
   readonly json: boolean
   readonly warnings: readonly Warning[]
 }
@@ -60,8 +64,8 @@ export function callSettings(options: CallOptions): CallSettings {
 }
 
 /**
- * A sentence for the prompt that asks for JSON if the agent cannot be given the schema, and the warnings about settings
- * that the agent does not support.
+ * The sentence that requests JSON in the prompt if the agent does not support a schema, and the warnings
+ * about settings that the agent does not support.
  */
 export function inWords(
   { json, wanted }: CallSettings,

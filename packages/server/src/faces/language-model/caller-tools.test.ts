@@ -22,7 +22,7 @@ const calling = (...words: string[]) =>
     { type: 'end', usage: { input: 7, output: 2 } },
   )
 
-/** A tool of the caller with a default value that only the caller fills in. */
+/** A tool of the caller. Only the caller fills in the default value of its input. */
 function lookup(sdk: Sdk) {
   const words: string[] = []
   const tool = sdk.tool({
@@ -262,7 +262,7 @@ describe('a stream that ends with a call', () => {
     for await (const part of stream) {
       if (part.type === 'tool-call') toolCallId = part.toolCallId
       if (part.type !== last) continue
-      // Gives the stream enough time to read the next part ahead.
+      // Gives the stream time to read the next part ahead.
       if (last !== 'finish') await systemClock.yieldToIo()
       break
     }

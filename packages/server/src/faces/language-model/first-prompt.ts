@@ -26,7 +26,10 @@ export function replayParts({ history, asked }: Given, words?: string): PromptPa
   return [{ type: 'text', text }, ...files, ...prompt, ...after]
 }
 
-/** The caller's system messages as a part of the prompt, for agents that accept no instructions when they start. */
+/**
+ * The caller's system messages as a part of the prompt, for agents that do not support instructions at their
+ * start.
+ */
 export function instructions(system: string): PromptPart {
   return { type: 'text', text: `[Instructions from the calling program]\n${system}` }
 }

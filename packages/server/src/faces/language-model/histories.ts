@@ -51,7 +51,9 @@ export type ModelLimits = {
   readonly gatherMs: number
 }
 
-/** A response that has started. `replied` must be called with the whole reply before the end is passed on. */
+/**
+ * A response that has started. `replied` must be called with the whole reply before the caller gets the end.
+ */
 export type Begun = {
   readonly turn: ModelTurn
   readonly warnings: Warning[]
@@ -94,7 +96,7 @@ export class Histories {
    * returns.
    */
   readonly #turns = new Map<string, Promise<ModelTurn>>()
-  /** The turns that wait for their callers, by session id, the longest waiting one first. */
+  /** The turns that wait for their callers, by session id, the longest waiting turn first. */
   readonly #waiting = new Map<string, Waiting>()
 
   constructor(host: Host, limits: ModelLimits) {
@@ -255,8 +257,9 @@ export class Histories {
   }
 
   /**
-   * Remembers the history that the caller will hold when it has received this reply. If a caller drops the calls of a
-   * turn and keeps its text, that history does not match: the same text may come from calls with other results.
+   * Stores the fingerprint of the history that the caller has after this reply. If a caller drops the calls
+   * of a turn and keeps its text, that history does not match: the same text may come from calls with other
+   * results.
    */
   #replied({ turn, known, wanted }: { turn: ModelTurn; known: Known; wanted: Wanted }, reply: Reply): void {
     const { about, call, person } = wanted

@@ -36,8 +36,8 @@ export type Parley = {
 const defaultLimits: ModelLimits = { sessions: 1_000, waiting: 64, waitMs: 10 * 60_000, gatherMs: 20 }
 
 /**
- * The language-model face: offers the agents of a host to programs that use the AI SDK, version 6 or 7, and hold the
- * history themselves. All sessions belong to the host, so every other face sees them.
+ * The language-model face: offers the agents of a host to programs that use the AI SDK, version 6 or 7, and
+ * hold the history themselves. All sessions belong to the host, so the other faces can reach them too.
  */
 export function createParley({ host, limits, ...usual }: ParleyOptions): Parley {
   const histories = new Histories(host, { ...defaultLimits, ...limits })

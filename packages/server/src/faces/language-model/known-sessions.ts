@@ -1,7 +1,10 @@
 /** A session that a caller may continue. */
 export type KnownSession = {
   readonly sessionId: string
-  /** The turn whose reply the caller has. If another turn has followed, the caller's history is incomplete. */
+  /**
+   * The last turn whose reply the caller received. If another turn has followed, the caller's history is
+   * incomplete.
+   */
   readonly turnId: string
   /** Settings that the agent refused and that are added to the prompt instead. */
   readonly refused: readonly string[]
@@ -25,7 +28,7 @@ export class KnownSessions {
 
   remember(session: KnownSession, fingerprint: string): void {
     this.#forget(session.sessionId)
-    // Two sessions of one person with the same history are interchangeable, so one is enough.
+    // Two sessions of one person with the same history are interchangeable, so only one of them is kept.
     const other = this.#byFingerprint.get(fingerprint)
     if (other) this.#evict(other.sessionId)
     this.#byFingerprint.set(fingerprint, session)

@@ -17,7 +17,7 @@ const say = (text: string) => prompted({ type: 'text', text })
 const askedBy = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]
 const running = { type: 'permission', name: 'Bash', kind: 'execute', input: { command: 'ls' } } as const
 
-it('fits the model types of both major versions', async () => {
+it('the model fits the types of both major versions', async () => {
   await using face = await modelUnderTest()
   const of6: LanguageModel6 = face.parley('demo')
   const of7: LanguageModel7 = face.parley('demo')
@@ -345,7 +345,7 @@ describe('a stream that has not been read yet', () => {
   })
 })
 
-it('refuses images for an agent that does not accept them, and leaves no session behind', async () => {
+it('the model refuses images for an agent that does not accept them, and leaves no session behind', async () => {
   const can = capabilities('streaming')
   await using face = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
   const [, sdk] = sdks[1]
@@ -355,14 +355,14 @@ it('refuses images for an agent that does not accept them, and leaves no session
   expect(await face.sessions()).toEqual([])
 })
 
-it('refuses a session option that the agent does not support', async () => {
+it('the model refuses a session option that the agent does not support', async () => {
   await using face = await modelUnderTest({ options: { appendSystemPrompt: 'Be kind.' } })
   const [, sdk] = sdks[1]
   const asking = sdk.generateText({ model: face.model, system: 'Be brief.', prompt: hello })
   await expect(asking).rejects.toMatchObject({ code: 'not_supported', functionality: 'appendSystemPrompt' })
 })
 
-it('uses the reasoning setting of AI SDK 7 as the effort', async () => {
+it('the model uses the reasoning setting of AI SDK 7 as the effort', async () => {
   await using face = await modelUnderTest()
   await ai7.generateText({ model: face.model, prompt: hello, reasoning: 'high' })
   expect(await face.events('session.created')).toMatchObject([{ options: { effort: 'high' } }])
@@ -372,7 +372,7 @@ it('uses the reasoning setting of AI SDK 7 as the effort', async () => {
   expect(warnings).toMatchObject([{ type: 'unsupported', feature: 'reasoning' }])
 })
 
-it('uses the named model of the agent', async () => {
+it('the model id names the model of the agent', async () => {
   await using face = await modelUnderTest()
   const [, sdk] = sdks[1]
   const { response } = await sdk.generateText({
@@ -382,7 +382,7 @@ it('uses the named model of the agent', async () => {
   expect(response.modelId).toBe('scripted-small')
 })
 
-it('fails when its host closes in the middle of a turn', async () => {
+it('a call fails when the host closes in the middle of a turn', async () => {
   await using face = await modelUnderTest()
   const [, sdk] = sdks[1]
   const generating = sdk.generateText({

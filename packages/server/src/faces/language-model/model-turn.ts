@@ -32,7 +32,7 @@ export type ModelTurnOptions = {
   readonly about: Readonly<Record<string, Json>>
   readonly waitMs: number
   readonly gatherMs: number
-  /** Called when the turn has ended, and again if its reader then leaves before it has received the end. */
+  /** Called when the turn has ended, and again if its reader leaves before it has received the end. */
   readonly over: () => void
 }
 
@@ -284,7 +284,7 @@ export class ModelTurn {
     }
   }
 
-  // These generators end a response: at the end of the turn, or at calls of the caller's tools.
+  // The following generators end a response: at the end of the turn, or at calls of the caller's tools.
 
   *#handing(): Generator<StreamPart> {
     yield* this.#translate.close()
@@ -341,8 +341,6 @@ export class ModelTurn {
       },
     }
   }
-
-  // Waiting for outputs and calls.
 
   /** Unsent calls whose preceding events were all read. */
   #due(): CallerCall[] {

@@ -5,7 +5,7 @@ import type { Message, ToolResultPart, UserMessage } from './specification.ts'
 export type Given = {
   /** The system messages at the start of the prompt. */
   readonly system: string
-  /** All messages before the current ones. */
+  /** All messages before the new messages. */
   readonly history: readonly Message[]
   readonly asked:
     | { readonly type: 'prompt'; readonly messages: readonly UserMessage[] }

@@ -36,8 +36,8 @@ export type RequestHandlers = {
         context: RequestContext,
       ) => 'allow' | 'deny' | PermissionDecision | Promise<'allow' | 'deny' | PermissionDecision>)
   /**
-   * `decline` is the default: the agent is told that nobody can be asked. If a question accepts no free text, the
-   * turn fails.
+   * `decline` is the default: the agent gets the answer that nobody can be asked. If a question accepts no
+   * free text, the turn fails.
    */
   readonly onQuestion?:
     | 'decline'

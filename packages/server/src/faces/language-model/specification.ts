@@ -20,7 +20,7 @@ export type CallOptions = {
   abortSignal?: AbortSignal | undefined
   includeRawChunks?: boolean | undefined
   providerOptions?: ProviderOptions | undefined
-  /** A setting of AI SDK 7, which passes it to models of this version too. */
+  /** A setting of AI SDK 7, which passes this setting to models of version 3 too. */
   reasoning?: string | undefined
 } & { [Setting in UnsupportedSetting]?: unknown }
 

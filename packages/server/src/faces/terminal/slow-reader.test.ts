@@ -71,7 +71,7 @@ async function connect(url: string) {
 const lines = 500_000
 const flood = `seq -f line%.0f 1 ${lines}; echo the "end"`
 
-it('drops a reader that stops reading, while another one reads everything the program writes', async () => {
+it('the terminal drops a reader that stops reading, while another one reads everything the program writes', async () => {
   const { connect } = await open(flood, { fullBytes: 128 * kib, dropBytes: 512 * kib })
   const [slow, fast] = [await connect(), await connect()]
   slow.socket.pause()
@@ -93,7 +93,7 @@ it('drops a reader that stops reading, while another one reads everything the pr
   })
 })
 
-it('drops its only reader if that reader would keep the program paused for ever', async () => {
+it('the terminal drops its only reader if that reader would keep the program paused for ever', async () => {
   const { terminals, connect } = await open(flood, { fullBytes: 128 * kib, pausedMs: 200 })
   const slow = await connect()
   slow.begin()
@@ -103,7 +103,7 @@ it('drops its only reader if that reader would keep the program paused for ever'
   expect((await slow.closed).code).toBe(terminalClosed.tooSlow)
 })
 
-it('pauses a program for its only reader, however slow, and loses nothing', async () => {
+it('the terminal pauses a program for its only reader, however slow, and loses nothing', async () => {
   const { connect } = await open(flood, { fullBytes: 128 * kib, dropBytes: 256 * kib })
   const reader = await connect()
   reader.socket.on('message', () => {

@@ -88,9 +88,7 @@ export class PostgresOwnership implements SessionOwnership {
   #beating: Promise<void> | undefined
   #watchdog: NodeJS.Timeout | undefined
   #closed = false
-  /**
-   * Set when the answer to a statement was lost. This node may then own sessions without a record of them in memory.
-   */
+  /** Set when the answer to a statement was lost: this node may own sessions that it does not know of. */
   #hasLostTrack = false
 
   constructor(database: PostgresDatabase, own: PostgresDatabase, options: NodeOptions) {
@@ -108,7 +106,7 @@ export class PostgresOwnership implements SessionOwnership {
     })
   }
 
-  /** The id of this node; undefined while it is not registered. */
+  /** The id of this node, or undefined while it has none. */
   get node(): number | undefined {
     const { leaseMs, marginMs } = this.#lease
     // If this process was paused, the timer of the watchdog may be late.
@@ -348,7 +346,7 @@ export class PostgresOwnership implements SessionOwnership {
       if (this.#node === undefined) await this.#register()
       else await this.#extend(this.#node)
     } catch {
-      // The next beat tries again. If no beat succeeds in time, the watchdog gives up the lease and all sessions.
+      // The next beat tries again. If none succeeds in time, the watchdog gives everything up.
     }
     if (!this.#closed) this.#beatLater()
   }

@@ -7,19 +7,16 @@ export type Images = {
   readonly attached: readonly ImagePart[]
   /** The names under which images are attached, by the image in its block. */
   readonly names: ReadonlyMap<object, string>
-  /** The number of images that are named but not attached. */
+  /** How many images are only named. */
   readonly named: number
 }
 
 const maxImages = 3
-/** The maximum size of an image, and of all attached images together, in characters of base64. */
+/** The longest data of an image, and of all attached images, in base64. */
 const maxBytes = 2 * 1024 * 1024
 const types: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-/**
- * Finds the images of prompts, and of results of the last turn. The newest ones are attached if the agent accepts
- * images.
- */
+/** The newest images of prompts, and of the results of the last turn. The newest ones are attached, if the agent takes images. */
 export function findImages(blocks: readonly Block[], takesImages: boolean): Images {
   const lastTurn = blocks.at(-1)?.turnId
   const found = blocks.flatMap((block) => imagesOf(block, lastTurn))

@@ -85,7 +85,7 @@ const dangerous = fc.constantFrom(
   '👩‍💻',
 )
 
-/** Text with character sequences that could end its quotation. */
+/** Text that tries to end its quotation, among other characters. */
 export const hostileText = fc
   .array(
     fc.oneof(
@@ -118,7 +118,7 @@ const action = fc.oneof(
   text.map((one): EventDraft[] => [{ type: 'plan.updated', entries: [{ text: one, status: 'pending' }] }]),
 )
 
-/** Sessions with arbitrary texts of the person, the agent and the tools. */
+/** Sessions in which everybody writes anything. */
 export const anySession = fc
   .tuple(
     fc.array(fc.record({ prompt: text, does: fc.array(action, { maxLength: 6 }), ends: fc.boolean() }), {

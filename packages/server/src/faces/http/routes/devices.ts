@@ -86,7 +86,7 @@ function mountOidc(app: App, parts: AppParts): void {
   mount(app, parts, routes.finishOidc, async (call) => (await signIn()).finish(call))
 }
 
-/** The routes that create codes, and the route that signs a browser in with a code. */
+/** Mounts the routes that create codes, and the route that signs a browser in with a code. */
 function mountSignIn(app: App, parts: AppParts, limited: LimitedWork): void {
   const { authentication, commandLine } = parts
   mount(app, parts, routes.createLink, async ({ context }) => {
@@ -142,7 +142,7 @@ function codeOf(authentication: Authentication, caller: Caller): SignInCode {
   const grant = kind === 'device' && authentication.devices().grantOf(principal.id)
   const id = newId('sgn')
   if (grant) return { id, caller, grant }
-  // The first browser gets every scope. Otherwise no browser could ever get `decide` on a server that has printed no
+  // The first browser gets every scope. Otherwise no browser could get `decide` on a server that printed no
   // link.
   if (principal.id === machineId && authentication.devices().isFirst) return machineCode(authentication)
   return {

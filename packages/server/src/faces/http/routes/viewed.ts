@@ -4,7 +4,9 @@ import { type App, type AppParts, mount, type RequestContext } from '../mount.ts
 /** The largest size of the marks of one person in one session: about 2,500 files. */
 const mostMarks = 400_000
 
-/** The routes of marks on viewed files. Every caller that may read a session has own marks in it. */
+/**
+ * Mounts the routes of marks on viewed files. Every caller that may read a session has its own marks there.
+ */
 export function mountViewed(app: App, parts: AppParts): void {
   const store = () => {
     if (parts.viewed) return parts.viewed

@@ -61,7 +61,7 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   mount(app, parts, routes.getPullRequest, ({ params, host }) => host.pullRequest(params.id))
 }
 
-/** Loaded on first use, because a server does not need it at its start. */
+/** Loaded on first use, because a server does not need this code at its start. */
 const inScope = () => import('../changes-in-scope.ts')
 
 /** The maximum number of folders that are compared with the limits of a caller. */

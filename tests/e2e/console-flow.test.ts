@@ -112,8 +112,11 @@ describe('the palette', () => {
     await field(page).waitFor()
     await page.route(/api\/sessions\?.*q=/, (route) => route.abort())
     await field(page).fill('errand 005')
-    await page.getByRole('dialog').getByRole('status').waitFor()
-    expect(await page.getByRole('dialog').getByRole('status').textContent()).toMatch(/server/i)
+    const note = page
+      .getByRole('dialog')
+      .getByRole('status')
+      .filter({ hasText: /server/i })
+    await eventually(() => note.count()).toBe(1)
   })
 })
 

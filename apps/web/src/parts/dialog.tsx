@@ -1,5 +1,6 @@
 import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { createStore } from '../base/store.ts'
+import { DialogToasts } from './toasts.tsx'
 
 type Props = { label: string; onClose: () => void; className?: string; children: ReactNode }
 
@@ -28,6 +29,7 @@ export function Dialog({ label, onClose, className = '', children }: Props) {
       className={`m-auto max-h-[85dvh] w-[min(36rem,calc(100vw-1.5rem))] overflow-hidden rounded-xl border border-edge bg-card p-0 shadow-2xl outline-none ${className}`}
     >
       {children}
+      <DialogToasts />
     </dialog>
   )
 }

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { client, onAccepted } from '../base/client.ts'
 import { errorText, isUnreachable } from '../base/error-text.logic.ts'
 import { useRoute } from '../base/route.ts'
@@ -79,15 +79,39 @@ export function toastError(thrown: unknown): void {
   toast(errorText(thrown), { tone: 'bad', ms: errorMs, unreachable: isUnreachable(thrown) })
 }
 
+/** The open dialogs, the topmost one last. */
+const dialogs = createStore<readonly string[]>([])
+
 /**
  * Toasts are shown over the page, below its header, so that nothing shifts when a toast appears or
  * disappears. They are far from the composer and the cards, and clicks between them reach the page.
  */
 export function Toasts() {
-  const shown = useStore(toasts)
+  const isCovered = useStore(dialogs, (open) => open.length > 0)
   const route = useRoute()
   // biome-ignore lint/correctness/useExhaustiveDependencies: errors are dismissed on every navigation
   useEffect(() => forgetErrors(), [route])
+  return (
+    <ToastList isCovered={isCovered} className="md:left-72 md:max-lg:group-has-[[data-panel]]/page:left-0" />
+  )
+}
+
+/**
+ * The toasts while a modal dialog is open: the page behind it can be neither used nor read. The last part of each
+ * dialog.
+ */
+export function DialogToasts() {
+  const id = useId()
+  const isCovered = useStore(dialogs, (open) => open.at(-1) !== id)
+  useLayoutEffect(() => {
+    dialogs.set((open) => [...open, id])
+    return () => dialogs.set((open) => open.filter((one) => one !== id))
+  }, [id])
+  return <ToastList isCovered={isCovered} />
+}
+
+function ToastList({ isCovered, className = '' }: { isCovered: boolean; className?: string }) {
+  const shown = useStore(toasts)
   const [isHeld, setHeld] = useState(false)
   return (
     <div
@@ -96,23 +120,22 @@ export function Toasts() {
       onPointerLeave={() => setHeld(false)}
       onFocus={() => setHeld(true)}
       onBlur={() => setHeld(false)}
-      className="pointer-events-none fixed inset-x-0 top-14 z-50 flex flex-col items-center gap-1.5 px-3 md:left-72 md:max-lg:group-has-[[data-panel]]/page:left-0"
+      className={`pointer-events-none fixed inset-x-0 top-14 z-50 flex flex-col items-center gap-1.5 px-3 ${className}`}
     >
-      {shown.map((one) => (
+      {(isCovered ? [] : shown).map((one) => (
         <ToastBox key={one.id} toast={one} isHeld={isHeld} />
       ))}
     </div>
   )
 }
 
-function ToastBox({
-  toast: { id, text, tone, action, ms, exact },
-  isHeld,
-}: {
-  toast: Toast
-  isHeld: boolean
-}) {
-  useTimeout(() => dismiss(id), ms, isHeld && !exact)
+function ToastBox({ toast: shown, isHeld }: { toast: Toast; isHeld: boolean }) {
+  const { id, text, tone, action, exact } = shown
+  useTimeout(
+    () => dismiss(id),
+    () => timeLeft(shown),
+    isHeld && !exact,
+  )
   return (
     <div
       className={`pointer-events-auto flex max-w-xl items-center gap-3 rounded-lg border bg-card py-1 pr-1 pl-3.5 text-sm shadow-md ${tone === 'bad' ? 'border-bad text-bad' : 'border-edge'}`}
@@ -140,9 +163,15 @@ function ToastBox({
 /** The minimum time for which a toast is shown after the pointer and the focus have left it. */
 const leastMs = 2000
 
+/** The remaining time of a toast, which may have been shown elsewhere before a dialog was opened or closed. */
+function timeLeft({ at, ms, exact }: Toast): number {
+  return Math.max(exact ? 0 : leastMs, at + ms - performance.now())
+}
+
 /** Calls `end` after this time. The time does not pass while `isHeld` is true. */
-function useTimeout(end: () => void, ms: number, isHeld: boolean): void {
-  const left = useRef(ms)
+function useTimeout(end: () => void, ms: () => number, isHeld: boolean): void {
+  const [first] = useState(ms)
+  const left = useRef(first)
   const latest = useRef(end)
   latest.current = end
   useEffect(() => {

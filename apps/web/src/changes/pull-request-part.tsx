@@ -8,10 +8,10 @@ import {
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { usePageVisible } from '../base/effects.ts'
-import { errorText } from '../base/error-text.logic.ts'
 import { focusPrompt } from '../base/focus.ts'
 import { plural, visible } from '../base/format.logic.ts'
 import { useMay } from '../base/self.ts'
+import { useSubmission } from '../base/submission.ts'
 import { Button } from '../parts/button.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { draftOf } from '../session-data/prompts.ts'
@@ -99,8 +99,7 @@ function OpenForm({ onOpened }: { onOpened: () => void }) {
   const [title, setTitle] = useState(() => suggestedMessage(sessionTitle, []).split('\n')[0] ?? '')
   const [body, setBody] = useState('')
   const [isDraft, setDraft] = useState(false)
-  const [problem, setProblem] = useState<string>()
-  const [busy, setBusy] = useState(false)
+  const { problem, isBusy, submit } = useSubmission()
   if (!open)
     return (
       <span>
@@ -108,21 +107,14 @@ function OpenForm({ onOpened }: { onOpened: () => void }) {
       </span>
     )
   const send = async () => {
-    setBusy(true)
-    setProblem(undefined)
-    try {
-      await client.command(sessionId, {
-        type: 'pull-request.open',
-        title,
-        ...(body.trim() !== '' && { body }),
-        ...(isDraft && { draft: true }),
-      })
-      toast('Opened the pull request')
-      onOpened()
-    } catch (thrown) {
-      setProblem(errorText(thrown))
-    }
-    setBusy(false)
+    await client.command(sessionId, {
+      type: 'pull-request.open',
+      title,
+      ...(body.trim() !== '' && { body }),
+      ...(isDraft && { draft: true }),
+    })
+    toast('Opened the pull request')
+    onOpened()
   }
   return (
     <form
@@ -130,7 +122,7 @@ function OpenForm({ onOpened }: { onOpened: () => void }) {
       className="flex flex-col gap-1.5"
       onSubmit={(event) => {
         event.preventDefault()
-        void send()
+        void submit(send)
       }}
     >
       <input
@@ -161,7 +153,7 @@ function OpenForm({ onOpened }: { onOpened: () => void }) {
         </p>
       )}
       <span className="flex gap-1.5">
-        <Button type="submit" look="primary" disabled={busy || title.trim() === ''}>
+        <Button type="submit" look="primary" disabled={isBusy || title.trim() === ''}>
           Open
         </Button>
         <Button look="quiet" onClick={() => setOpen(false)}>

@@ -3,9 +3,9 @@ import { type FormEvent, useId, useState } from 'react'
 import { otherActorText } from '../base/actor-text.logic.ts'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
-import { errorText } from '../base/error-text.logic.ts'
 import { agoInWords, visible } from '../base/format.logic.ts'
 import { useMay, useSelf } from '../base/self.ts'
+import { useSubmission } from '../base/submission.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { loadProjects } from '../session-data/projects.ts'
@@ -24,23 +24,18 @@ type Props = { project: Project; onClose: () => void }
 export default function ProjectDialog({ project, onClose }: Props) {
   const [before] = useState(() => textsOf(project.settings))
   const [texts, setTexts] = useState(before)
-  const [problem, setProblem] = useState<string>()
-  const [isSaving, setSaving] = useState(false)
+  const { problem, isBusy, submit } = useSubmission()
   const mayPrompt = useMay('prompt')
   const patch = patchOf(before, texts)
   const isChanged = Object.keys(patch).length > 0
-  const save = async (event: FormEvent) => {
+  const save = async () => {
+    await client.call('patchProject', { params: { id: project.id }, body: patch })
+    await loadProjects()
+    onClose()
+  }
+  const onSubmit = (event: FormEvent) => {
     event.preventDefault()
-    if (!isChanged || isSaving) return
-    setSaving(true)
-    try {
-      await client.call('patchProject', { params: { id: project.id }, body: patch })
-      await loadProjects()
-      onClose()
-    } catch (thrown) {
-      setProblem(errorText(thrown))
-      setSaving(false)
-    }
+    if (isChanged) void submit(save)
   }
   return (
     <Dialog
@@ -48,7 +43,7 @@ export default function ProjectDialog({ project, onClose }: Props) {
       onClose={onClose}
       className="flex-col open:flex"
     >
-      <form onSubmit={(event) => void save(event)} className="flex min-h-0 flex-col">
+      <form onSubmit={onSubmit} className="flex min-h-0 flex-col">
         <h2 className="px-4 pt-3.5 text-base font-semibold">Project settings</h2>
         <p className="px-4 text-xs [overflow-wrap:anywhere] text-soft">{visible(project.root)}</p>
         <div className="flex min-h-0 flex-col gap-3 overflow-y-auto px-4 py-3">
@@ -72,7 +67,7 @@ export default function ProjectDialog({ project, onClose }: Props) {
             {mayPrompt ? 'Cancel' : 'Close'}
           </Button>
           {mayPrompt && (
-            <Button look="primary" type="submit" disabled={!isChanged || isSaving}>
+            <Button look="primary" type="submit" disabled={!isChanged || isBusy}>
               Save
             </Button>
           )}

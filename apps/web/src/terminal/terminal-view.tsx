@@ -5,7 +5,7 @@ import '@xterm/xterm/css/xterm.css'
 import { useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { focusMain, hasFocusClaim, useFocusFallback } from '../base/focus.ts'
-import { FindBar } from './find-bar.tsx'
+import { FindInTerminal } from './find-in-terminal.tsx'
 import { endText, type Link } from './tabs.logic.ts'
 
 const activityMs = 1000
@@ -60,7 +60,7 @@ export function TerminalView({ terminalId, isGone, finding, onFind, onGone, onAc
         )}
       </div>
       {finding && (
-        <FindBar
+        <FindInTerminal
           search={search}
           onClose={() => {
             onFind(false)

@@ -108,6 +108,10 @@ describe('the first five minutes with Claude Code', () => {
     await page.getByTestId('working').waitFor({ state: 'detached' })
     expect(readFileSync(path, 'utf8')).toContain("'Good morning'")
 
+    const row = page.getByRole('navigation', { name: 'Sessions' }).getByRole('treeitem', { level: 2 }).first()
+    await eventually(() => row.getByTitle('1 file changed since the session began').textContent()).toBe(
+      '+1 −1',
+    )
     // On a wide screen the changes open by themselves.
     const changes = panel(page, 'Changes')
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()

@@ -10,13 +10,13 @@ export function withSnapshot(
   known: KnownSnapshots | undefined,
   event: EventOf<'snapshot.taken'>,
 ): KnownSnapshots {
-  const { seq, at, turnId, when, tree, head, late, leftOut } = event
+  const { seq, at, turnId, when, tree, head, late, leftOut, changed } = event
   const snapshot: KnownSnapshot = { tree, seq, at, ...defined({ head, late, leftOut }) }
   const first = known?.first ?? snapshot
   const turns = known?.turns ?? []
-  if (when === 'asked' || turnId === undefined) return { first, turns }
+  if (when === 'asked' || turnId === undefined) return { ...known, first, turns }
   const before = turns.find((turn) => turn.turnId === turnId)
   const turn = { turnId, ...before, [when]: snapshot }
   const kept = before ? turns.map((one) => (one === before ? turn : one)) : [...turns, turn]
-  return { first, turns: kept.slice(-maxTurns) }
+  return { first, turns: kept.slice(-maxTurns), ...defined({ changed }) }
 }

@@ -4,6 +4,7 @@ import { defined } from './defined.ts'
 import { ErrorCode } from './error.ts'
 import type { Prompt } from './prompt.ts'
 import { SessionState } from './session-state.ts'
+import { ChangedLines } from './snapshot.ts'
 import { PlannedWorktree, WorktreePhase } from './worktree.ts'
 
 /** The error of a last turn that failed, or whose outcome is unknown. */
@@ -42,6 +43,9 @@ export const SessionSummary = SessionState.pick({
     .extend({ phase: WorktreePhase })
     .optional()
     .meta({ description: 'The worktree in which the session works' }),
+  changed: ChangedLines.optional().meta({
+    description: 'How the folder differed from the first snapshot of the session when the last one was taken',
+  }),
   failure: TurnFailure.optional().meta({
     description: 'Present if the last turn failed and no other turn has started',
   }),
@@ -53,13 +57,13 @@ const maxFailureText = 300
 export function summarise(state: SessionState): SessionSummary {
   const { id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status, forkedFrom } =
     state
-  const { project, worktree } = state
+  const { project, worktree, snapshots } = state
   const failure = failureOf(state)
   const paused = pausedPrompts(state)
   const tasks = runningInBackground(state).length
   return {
     ...{ id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status },
-    ...defined({ project, forkedFrom }),
+    ...defined({ project, forkedFrom, changed: snapshots?.changed }),
     ...(worktree && { worktree: worktreeIn(worktree) }),
     waiting: state.requests.length,
     ...(paused > 0 && { paused }),

@@ -17,6 +17,10 @@ export type LeftOut = z.infer<typeof LeftOut>
 /** The largest number of paths that `leftOut` names. */
 export const maxLeftOut = 20
 
+/** How many files and lines two trees differ in. Binary files have no lines. */
+export const ChangedLines = z.object({ files: z.int(), added: z.int(), removed: z.int() })
+export type ChangedLines = z.infer<typeof ChangedLines>
+
 /** The tree of a session's folder at one moment. */
 export const Snapshot = z.object({
   when: SnapshotWhen,
@@ -27,11 +31,17 @@ export const Snapshot = z.object({
     .optional()
     .meta({ description: 'A call that writes had begun before the snapshot was complete' }),
   leftOut: z.array(LeftOut).optional().meta({ description: 'Paths that the snapshot does not contain' }),
+  changed: ChangedLines.optional().meta({
+    description: 'The difference from the first snapshot of the session; absent if none was counted',
+  }),
 })
 export type Snapshot = z.infer<typeof Snapshot>
 
 /** A snapshot as the state of a session keeps it. */
-export const KnownSnapshot = Snapshot.omit({ when: true }).extend({ seq: z.int(), at: z.number() })
+export const KnownSnapshot = Snapshot.omit({ when: true, changed: true }).extend({
+  seq: z.int(),
+  at: z.number(),
+})
 export type KnownSnapshot = z.infer<typeof KnownSnapshot>
 
 /** The snapshots of a turn. One is missing if it failed, if snapshots are off, or if the turn is still open. */
@@ -43,5 +53,11 @@ export const TurnSnapshots = z.object({
 export type TurnSnapshots = z.infer<typeof TurnSnapshots>
 
 /** The snapshots that the state of a session keeps: the first one, and those of the last turns, oldest first. */
-export const KnownSnapshots = z.object({ first: KnownSnapshot, turns: z.array(TurnSnapshots) })
+export const KnownSnapshots = z.object({
+  first: KnownSnapshot,
+  turns: z.array(TurnSnapshots),
+  changed: ChangedLines.optional().meta({
+    description: 'The difference between the first snapshot and the last one, if it was counted',
+  }),
+})
 export type KnownSnapshots = z.infer<typeof KnownSnapshots>

@@ -3,7 +3,8 @@ import { Ellipsis, FolderGit2 } from 'lucide-react'
 import { type KeyboardEvent, lazy, memo, Suspense, useId, useLayoutEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useFocusBack } from '../base/focus.ts'
-import { ago, visible } from '../base/format.logic.ts'
+import { ago, plural, visible } from '../base/format.logic.ts'
+import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
 import { Link } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
@@ -117,6 +118,9 @@ function RowLink(props: Props & { id: string }) {
 /** The facts that distinguish the session from others of its group. */
 function Facts({ session, projectName, branch }: Props) {
   const failed = failureText(session)
+  const hasNews = failed !== undefined || session.paused !== undefined || session.waiting > 0
+  // What needs attention needs the room.
+  const changed = hasNews ? undefined : session.changed
   return (
     <>
       {failed !== undefined && (
@@ -137,6 +141,11 @@ function Facts({ session, projectName, branch }: Props) {
         <Suspense>
           <RowMachine place={session.place} />
         </Suspense>
+      )}
+      {changed && changed.added + changed.removed > 0 && (
+        <span title={`${plural(changed.files, 'file')} changed since the session began`} className="shrink-0">
+          <DiffCount added={changed.added} removed={changed.removed} isShort />
+        </span>
       )}
       {isInWorktree(session) && (
         // The text for screen readers is at the end of the row.

@@ -1,4 +1,4 @@
-import type { LeftOut, LeftPath, RewindFile } from '@parley/protocol'
+import type { ChangedLines, LeftOut, LeftPath, RewindFile } from '@parley/protocol'
 
 /**
  * PORT. Works with the folders of sessions, and stores their trees. Rules:
@@ -25,6 +25,8 @@ export type SessionFolder = {
    * out. Rejects with `not_found` if a tree is not stored any more.
    */
   compare(folder: string, options: CompareOptions): Promise<ComparedTrees>
+  /** How much the folder differs in two stored trees. */
+  count(folder: string, options: CountOptions): Promise<ChangedLines>
   /** Makes the tree `now` with the contents of another tree at some paths. Changes nothing in the folder. */
   plan(folder: string, options: PlanOptions): Promise<PlannedTree>
   /**
@@ -73,6 +75,8 @@ export type ComparedTrees = {
   /** From `now` to the first tree. `left` names only obstacles. */
   readonly files: readonly RewindFile[]
 }
+
+export type CountOptions = { readonly from: string; readonly to: string; readonly signal?: AbortSignal }
 
 export type PlanOptions = {
   readonly sessionId: string

@@ -84,7 +84,8 @@ export type SessionLogOptions = {
 /**
  * Matches the events after which the stored state is replaced: lists, the inbox and restarts read that state.
  */
-const landmarks = /^(session|worktree|agent\.(dis)?connected|prompt|queue|turn|permission|question|restore)/
+const landmarks =
+  /^(session|worktree|agent\.(dis)?connected|prompt|queue|turn|permission|question|restore|snapshot)/
 
 /** Creates the log of a live session, which numbers the events that it records. */
 export function createSessionLog(options: SessionLogOptions): SessionLog {

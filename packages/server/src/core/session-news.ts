@@ -61,6 +61,7 @@ export function createSessionNews(
 }
 
 /** True for events that change the entry of a session in the session list. */
-function isShown({ type }: SessionEvent): boolean {
-  return /^(session|turn|prompt\.submitted|permission|question)/.test(type)
+function isShown(event: SessionEvent): boolean {
+  if (event.type === 'snapshot.taken') return event.changed !== undefined
+  return /^(session|turn|prompt\.submitted|permission|question)/.test(event.type)
 }

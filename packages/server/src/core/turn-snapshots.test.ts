@@ -65,6 +65,10 @@ describe('a turn', () => {
     expect(all.map(({ turnId }) => turnId)).toEqual(turns.flatMap((turnId) => [turnId, turnId]))
     expect(all[0]?.tree).not.toBe(all[1]?.tree)
     expect(all[1]?.tree).toBe(all[2]?.tree)
+    expect(all.map(({ changed }) => changed?.added)).toEqual([undefined, 1, 1, 2, 2, 3, 3, 4, 4, 5])
+    expect(all.at(-1)?.changed).toEqual({ files: 5, added: 5, removed: 0 })
+    const listed = async () => (await test.host.list({ limit: 1 })).sessions[0]?.changed
+    await expect.poll(listed).toEqual({ files: 5, added: 5, removed: 0 })
     const { snapshots } = await session.state()
     expect(snapshots?.first).toMatchObject({ tree: all[0]?.tree, seq: all[0]?.seq })
     expect(snapshots?.turns.map(({ turnId }) => turnId)).toEqual(turns.slice(-4))
@@ -144,6 +148,18 @@ describe('snapshots', () => {
       .poll(async () => (await session.events('agent.noticed')).map(({ code }) => code), { timeout: 10_000 })
       .toEqual(['snapshots-off'])
     expect(await session.events('snapshot.taken')).toHaveLength(4)
+  })
+
+  it('are recorded without figures if these cannot be counted', async () => {
+    const count = () => Promise.reject(new Error('The shadow is gone.'))
+    const { test } = await tested({ wrap: (real) => ({ ...real, count }) })
+    await using _ = test
+    const taken = await quietTurn(test, await test.create(), 'a')
+    expect(taken.map(({ when, changed }) => [when, changed])).toEqual([
+      ['before', undefined],
+      ['after', undefined],
+    ])
+    expect(test.problems).toEqual([])
   })
 
   it('that fail are reported, and the session goes on', async () => {

@@ -1,4 +1,6 @@
 import {
+  type ChangedLines,
+  defined,
   hasCode,
   messageOf,
   readOnlyKinds,
@@ -10,6 +12,10 @@ import type { FolderSnapshot } from './session-folder.ts'
 import type { SessionContext } from './session-services.ts'
 
 type Pending = { isLate: boolean; readonly done: Promise<void> }
+type Taken = FolderSnapshot & { readonly late?: true; readonly changed?: ChangedLines }
+
+/** Counting takes milliseconds, unless a turn has rewritten very many files. */
+const countingMs = 3_000
 
 /**
  * Takes snapshots of a session's folder before and after each turn. They are taken beside the work of the agent, which
@@ -66,24 +72,41 @@ export class TurnSnapshots {
     for (const one of this.#pending) one.isLate = true
   }
 
+  /** Snapshots are recorded in the order in which they are taken. */
   #take(when: SnapshotWhen, turnId: string): void {
     const { services, log } = this.#context
     const { id: sessionId, cwd } = log.state
     const taken = services.sessionFolder?.snapshot(cwd, { sessionId })
     if (!taken) return
+    const earlier = [...this.#pending].map((one) => one.done)
     const done = taken
-      .then((snapshot) => this.#record(when, turnId, { ...snapshot, isLate: pending.isLate }))
+      .then(async (snapshot) => {
+        const late = pending.isLate || undefined
+        await Promise.all(earlier)
+        const changed = await this.#count(snapshot.tree)
+        await this.#record(when, turnId, { ...snapshot, ...defined({ late, changed }) })
+      })
       .catch((error: unknown) => this.#missed(error))
       .finally(() => this.#pending.delete(pending))
     const pending: Pending = { isLate: false, done }
     this.#pending.add(pending)
   }
 
-  async #record(
-    when: SnapshotWhen,
-    turnId: string,
-    { tree, head, leftOut, isLate }: FolderSnapshot & { isLate: boolean },
-  ): Promise<void> {
+  /** How the tree differs from the first one. Without the figures, a snapshot is as good. */
+  async #count(tree: string): Promise<ChangedLines | undefined> {
+    const { services, log, stopping } = this.#context
+    const { cwd, snapshots } = log.state
+    if (!snapshots) return undefined
+    const { first, turns, changed } = snapshots
+    const last = turns.at(-1)
+    if (changed && (last?.after ?? last?.before)?.tree === tree) return changed
+    if (first.tree === tree) return { files: 0, added: 0, removed: 0 }
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(countingMs)])
+    return services.sessionFolder?.count(cwd, { from: first.tree, to: tree, signal }).catch(() => undefined)
+  }
+
+  async #record(when: SnapshotWhen, turnId: string, taken: Taken): Promise<void> {
+    const { tree, head, leftOut, late, changed } = taken
     await this.#context.persist(() => ({
       drafts: [
         {
@@ -91,8 +114,7 @@ export class TurnSnapshots {
           turnId,
           when,
           tree,
-          ...(head !== undefined && { head }),
-          ...(isLate && { late: true }),
+          ...defined({ head, late, changed }),
           ...(leftOut.length > 0 && { leftOut: [...leftOut] }),
         },
       ],

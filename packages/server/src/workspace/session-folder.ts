@@ -13,6 +13,7 @@ export function createSessionFolder(options: ShadowedFoldersOptions): ShadowedFo
   return {
     snapshot: async (...given) => (await folders()).snapshot(...given),
     compare: async (...given) => (await folders()).compare(...given),
+    count: async (...given) => (await folders()).count(...given),
     plan: async (...given) => (await folders()).plan(...given),
     move: async (...given) => (await folders()).move(...given),
     restore: async (...given) => (await folders()).restore(...given),

@@ -10,6 +10,7 @@ import { forgetTrees, keepTree, shareTrees } from './shadow.ts'
 import { openShadow, type ShadowFolder } from './shadow-folder.ts'
 import { restoring } from './shadow-restore.ts'
 import { type TakenTree, takeTree } from './snapshot.ts'
+import { countDifferences } from './tree-differences.ts'
 import { createTurns } from './turns.ts'
 
 export type SnapshotLimits = {
@@ -60,6 +61,7 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
       const { tree, leftOut } = await take(at, sessionId)
       return { tree, leftOut, ...defined({ head: await head }) }
     },
+    count: async (folder, { from, to, signal }) => countDifferences(await open(folder, signal), from, to),
     async restore(folder, { sessionId, tree, paths, signal }) {
       const at = await open(folder, signal)
       const { restorePaths } = await import('./restore.ts')

@@ -1,4 +1,4 @@
-import { ParleyError } from '@parley/protocol'
+import { type ChangedLines, ParleyError } from '@parley/protocol'
 import type { ShadowFolder } from './shadow-folder.ts'
 
 /** The mode and the object of a path in a tree, such as `100644 0123…`. Undefined: the tree does not have the path. */
@@ -21,6 +21,17 @@ export async function differencesOf(at: ShadowFolder, from: string, to: string):
     const [modes = '', mode = '', object = '', other = ''] = (fields[index - 1] ?? '').split(' ')
     return [{ path, from: entryOf(modes.slice(1), object), to: entryOf(mode, other) }]
   })
+}
+
+/** How many files and lines of the folder differ. A moved file is one file, and counts only its changed lines. */
+export async function countDifferences(at: ShadowFolder, from: string, to: string): Promise<ChangedLines> {
+  const trees = [from, to].map(checkedTree)
+  const options = ['-r', '--shortstat', '--find-renames', '--relative'] as const
+  const found = await at.tryGit(['diff-tree', ...options, ...trees], { inFolder: true })
+  if (found.code !== 0) throw missingTree(found.stderr)
+  // ` 3 files changed, 10 insertions(+), 2 deletions(-)`; a count of zero is left out.
+  const numberOf = (what: string) => Number(new RegExp(`(\\d+) ${what}`).exec(found.stdout)?.[1] ?? 0)
+  return { files: numberOf('file'), added: numberOf('insertion'), removed: numberOf('deletion') }
 }
 
 const entryOf = (mode: string, object: string): EntryText =>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CommandId } from './ids.ts'
+import { MergeWay } from './merge.ts'
 import { BlobHash } from './viewed.ts'
 
 const base = { commandId: CommandId }
@@ -36,6 +37,7 @@ export const SeenChange = SeenFile.extend({
 })
 export type SeenChange = z.infer<typeof SeenChange>
 
+const BranchRef = z.string().min(1).max(250)
 const changes = z.array(SeenChange).min(1).max(500)
 
 /** The commands that change the files of a session's folder, its repository, or other machines. */
@@ -72,12 +74,31 @@ export const changeCommands = [
   z.strictObject({
     ...base,
     type: z.literal('branch.push'),
-    branch: z.string().min(1).max(250).meta({ description: 'The branch that must be checked out' }),
+    branch: BranchRef.meta({ description: 'The branch that must be checked out' }),
     commit: CommitHash.meta({ description: 'The commit that must be checked out' }),
     replaces: CommitHash.optional().meta({
       description:
         'Replaces the branch at the remote if it is at this commit (force with lease). Absent: the branch at the remote can only be extended',
     }),
+  }),
+  z.strictObject({
+    ...base,
+    type: z.literal('branch.merge'),
+    branch: BranchRef.meta({ description: 'The branch that must be checked out' }),
+    commit: CommitHash.meta({ description: 'The commit that must be checked out' }),
+    into: BranchRef.meta({ description: 'The base branch' }),
+    onto: CommitHash.meta({ description: 'The commit at which the base branch must be' }),
+    folder: FilePath.optional().meta({
+      description:
+        'The folder in which the base branch is checked out, whose files change too. Absent: it is checked out nowhere',
+    }),
+    way: MergeWay.optional().meta({ description: 'Absent: `merge`' }),
+    message: z
+      .string()
+      .max(100_000)
+      .regex(/\S/, 'the message is empty')
+      .optional()
+      .meta({ description: 'The message of the new commit. A fast-forward makes none' }),
   }),
   z.strictObject({
     ...base,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Actor } from './actor.ts'
 import { Connection } from './agent.ts'
 import { ErrorInfo } from './error.ts'
-import { Committed, Discarded, OpenedPullRequest, Pushed } from './folder-event.ts'
+import { Committed, Discarded, Merged, OpenedPullRequest, Pushed } from './folder-event.ts'
 import { AgentId, BlockId, MessageId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
@@ -231,6 +231,7 @@ export const SessionEvent = taggedUnion('type', [
   event('changes.restored', { discarded: z.int().min(1) }),
   event('changes.committed', Committed.shape),
   event('branch.pushed', Pushed.shape),
+  event('branch.merged', Merged.shape),
   event('pull-request.opened', OpenedPullRequest.shape),
   /**
    * Files are being restored. When that is done, session.rewound or session.unrewound follows; if it fails,

@@ -191,6 +191,7 @@ describe('notices', () => {
     [sample('changes.discarded'), { code: 'changes_discarded', text: 'One change of a.txt was discarded.' }],
     [sample('changes.committed'), { text: 'Committed 4b825dc6: Fix the parser' }],
     [sample('branch.pushed'), { text: 'Pushed fix (4b825dc6) to origin.' }],
+    [sample('branch.merged'), { text: 'Merged fix into main. main is at 4b825dc6 now.' }],
     [
       sample('pull-request.opened'),
       { text: 'Opened a pull request: Fix the parser (https://example.com/pulls/1)' },

@@ -9,6 +9,7 @@ import {
   discardText,
   interruptionText,
   lossText,
+  mergeText,
   parkText,
   pullRequestText,
   pushText,
@@ -180,6 +181,7 @@ const noticeFolds: Folds = {
   'changes.committed': (blocks, event) =>
     notice(blocks, event, 'info', 'changes_committed', commitText(event)),
   'branch.pushed': (blocks, event) => notice(blocks, event, 'info', 'branch_pushed', pushText(event)),
+  'branch.merged': (blocks, event) => notice(blocks, event, 'info', 'branch_merged', mergeText(event)),
   'pull-request.opened': (blocks, event) =>
     notice(blocks, event, 'info', 'pull_request_opened', pullRequestText(event)),
   'session.handed-over': (blocks, event) => {

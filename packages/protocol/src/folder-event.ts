@@ -43,6 +43,22 @@ export const Pushed = z.object({
 })
 export type Pushed = z.infer<typeof Pushed>
 
+export const Merged = z.object({
+  branch: z.string().meta({ description: 'The branch that was merged' }),
+  merged: z.string().meta({ description: 'Its commit' }),
+  into: z.string().meta({ description: 'The base branch' }),
+  before: z.string().meta({ description: 'The commit of the base branch before the merge' }),
+  commit: z.string().meta({ description: 'The commit of the base branch after the merge' }),
+  way: z.enum(['fast-forward', 'merge', 'squash']),
+  commits: z.int().meta({ description: 'The number of commits that were merged' }),
+  files: z.int().meta({ description: 'The number of files that differ from before' }),
+  message: z.string().optional().meta({ description: 'Absent: no commit was made' }),
+  folder: z.string().optional().meta({
+    description: 'The folder in which the base branch is checked out, whose files were changed',
+  }),
+})
+export type Merged = z.infer<typeof Merged>
+
 export const OpenedPullRequest = z.object({
   url: z.string(),
   number: z.int().optional(),

@@ -123,6 +123,11 @@ export function pushText({ branch, remote, commit, replaced }: EventOf<'branch.p
   return replaced === undefined ? `Pushed ${what}.` : `Pushed ${what}, in place of ${replaced.slice(0, 8)}.`
 }
 
+export function mergeText({ branch, into, commit, way }: EventOf<'branch.merged'>): string {
+  const how = { 'fast-forward': ', as a fast-forward', merge: '', squash: ', as one commit' }[way]
+  return `Merged ${branch} into ${into}${how}. ${into} is at ${commit.slice(0, 8)} now.`
+}
+
 export function pullRequestText({ title, url }: EventOf<'pull-request.opened'>): string {
   return `Opened a pull request: ${title} (${url})`
 }

@@ -54,6 +54,7 @@ const contents: Contents = {
   'changes.discarded': () => ({ files: [], staged: undefined }),
   'changes.committed': () => ({ message: placeholder, output: undefined }),
   'branch.pushed': () => ({ url: undefined, output: undefined }),
+  'branch.merged': ({ message }) => ({ message: message && placeholder, folder: undefined }),
   'pull-request.opened': () => ({ title: placeholder }),
   'worktree.made': () => ({ copied: undefined, leftOut: undefined }),
   'worktree.prepared': ({ setup }) => ({ setup: setup && withoutOutput(setup) }),

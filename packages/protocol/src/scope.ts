@@ -54,6 +54,7 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   'changes.unstage': 'decide',
   'changes.commit': 'decide',
   'branch.push': 'decide',
+  'branch.merge': 'decide',
   'pull-request.open': 'decide',
   'worktree.retry': 'prompt',
   // Files are deleted without a decision about each of them.
@@ -85,12 +86,13 @@ export function scopesOfCreation(session: CreationFields): readonly Scope[] {
 
 /**
  * The scopes that each setting of a project needs. A command runs without a decision about it, so whoever gives one must
- * be able to decide. `copy` gives agents files, and `keepDays` removes folders.
+ * be able to decide. `base` names the branch that no push may reach and that merges go into, and `copy` gives agents
+ * files that people keep out of the repository. `keepDays` removes folders.
  */
 const projectScopes: Readonly<Record<ProjectField, readonly Scope[]>> = {
   name: ['prompt'],
-  base: ['prompt'],
-  copy: ['admin'],
+  base: ['admin', 'decide'],
+  copy: ['admin', 'decide'],
   keepDays: ['admin'],
   setup: ['admin', 'decide'],
   check: ['admin', 'decide'],

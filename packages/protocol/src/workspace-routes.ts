@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { BranchInfo, PullRequestInfo } from './branch.ts'
 import { ChangeScope, ChangeSide, Changes } from './change.ts'
 import { FileContent, Tree } from './file.ts'
+import { MergePreview } from './merge.ts'
 import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 import { ViewedFile, ViewedMarks } from './viewed.ts'
@@ -121,6 +122,15 @@ export const workspaceRoutes = {
     limits: 'session',
     params: bySession,
     reply: BranchInfo,
+  },
+  previewMerge: {
+    method: 'GET',
+    path: '/api/sessions/:id/merge',
+    summary: 'Preview a merge of the checked-out branch into the base branch, on this machine',
+    scope: ['read', 'decide'],
+    limits: 'session',
+    params: bySession,
+    reply: MergePreview,
   },
   getPullRequest: {
     method: 'GET',

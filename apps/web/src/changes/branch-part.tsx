@@ -6,10 +6,13 @@ import { errorText } from '../base/error-text.logic.ts'
 import { visible } from '../base/format.logic.ts'
 import { useMay } from '../base/self.ts'
 import { Button } from '../parts/button.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
-import { branchText, mayPush } from './branch-text.logic.ts'
+import { branchText, mayMerge, mayPush } from './branch-text.logic.ts'
 import { PullRequestPart } from './pull-request-part.tsx'
+
+const mergePart = lazyPart(() => import('./merge-dialog.tsx'))
 
 /**
  * The checked-out branch, its unpushed commits and its pull request. All of it is read again with each list
@@ -20,6 +23,7 @@ export function BranchPart({ changes }: { changes: Changes }) {
   const [info, setInfo] = useState<BranchInfo>()
   const [problem, setProblem] = useState<string>()
   const [busy, setBusy] = useState(false)
+  const [isMerging, setMerging] = useState(false)
   const decides = useMay('decide')
   const read = useCallback(
     (signal?: AbortSignal) =>
@@ -30,6 +34,10 @@ export function BranchPart({ changes }: { changes: Changes }) {
   useEffect(() => abortable(read), [read, changes])
   if (!info) return null
   const { branch, commit, remote, trusted } = info
+  const endMerge = () => {
+    setMerging(false)
+    void read()
+  }
   const push = async () => {
     if (branch === undefined || commit === undefined) return
     setBusy(true)
@@ -55,12 +63,14 @@ export function BranchPart({ changes }: { changes: Changes }) {
             Push
           </Button>
         )}
+        {decides && mayMerge(info) && <Button onClick={() => setMerging(true)}>Merge…</Button>}
       </div>
       {problem !== undefined && (
         <p role="alert" className="text-bad">
           {problem}
         </p>
       )}
+      {isMerging && <Lazy part={mergePart}>{(MergeDialog) => <MergeDialog onClose={endMerge} />}</Lazy>}
       {trusted && branch !== undefined && remote?.branch && !info.isBase && (
         <PullRequestPart key={`${branch} ${remote.branch.commit}`} />
       )}

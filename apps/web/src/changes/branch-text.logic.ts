@@ -27,6 +27,11 @@ export function mayPush({ branch, commit, isBase, remote, trusted, unfinished }:
   return !remote.branch || (remote.branch.ahead > 0 && remote.branch.behind === 0)
 }
 
+/** Whether the branch has commits that could be merged into another branch of this repository. */
+export function mayMerge({ branch, commit, isBase, base }: BranchInfo): boolean {
+  return branch !== undefined && commit !== undefined && !isBase && base !== undefined
+}
+
 const results: readonly PullRequestCheck['result'][] = ['failed', 'pending', 'passed', 'cancelled', 'skipped']
 
 /** The state of a pull request and of its checks: `Open: 1 failed, 2 passed`. */

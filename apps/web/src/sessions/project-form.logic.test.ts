@@ -20,10 +20,12 @@ describe('the form of a project', () => {
         formFields.map((field) => [field.key, missingScope(field, (scope) => scopes.includes(scope))]),
       )
     expect(lacks(['read', 'prompt'])).toEqual({
-      ...{ name: undefined, base: undefined, setup: 'admin', check: 'admin', copy: 'admin' },
+      ...{ name: undefined, base: 'admin', setup: 'admin', check: 'admin', copy: 'admin' },
       keepDays: 'admin',
     })
-    expect(lacks(['prompt', 'admin'])).toMatchObject({ setup: 'decide', check: 'decide', copy: undefined })
+    expect(lacks(['prompt', 'admin'])).toMatchObject({
+      ...{ base: 'decide', setup: 'decide', check: 'decide', copy: 'decide', keepDays: undefined },
+    })
     expect(lacks(['read'])).toMatchObject({ name: 'prompt' })
   })
 })

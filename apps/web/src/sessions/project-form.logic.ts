@@ -17,7 +17,7 @@ export const formFields: readonly FormField[] = [
     key: 'base',
     label: 'Base branch',
     note: 'Changes are compared with this branch and merged into it.',
-    scopes: ['prompt'],
+    scopes: ['prompt', 'admin', 'decide'],
     kind: 'line',
   },
   {
@@ -40,7 +40,7 @@ export const formFields: readonly FormField[] = [
     key: 'copy',
     label: 'Ignored files to copy into a new worktree',
     note: 'One path or pattern inside the folder on each line.',
-    scopes: ['prompt', 'admin'],
+    scopes: ['prompt', 'admin', 'decide'],
     example: 'for example .env',
     kind: 'lines',
   },

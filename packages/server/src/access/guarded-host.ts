@@ -180,6 +180,12 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
     redact: ofSession(['admin'], (sessionId, redaction: Parameters<Host['redact']>[1]) =>
       host.redact(sessionId, redaction, by),
     ),
+    // In a trusted folder, the merge drivers of the repository run.
+    previewMerge: ofSession(['read', 'decide'], async (sessionId) => {
+      const preview = await host.previewMerge(sessionId)
+      await permittedFolders(host, limits, foldersOfMerge(preview.into))
+      return preview
+    }),
     previewRewind: ofSession(['decide'], host.previewRewind),
     previewHandOff: ofSession(
       ['read', 'prompt'],
@@ -300,8 +306,13 @@ async function expectCommand(
     expectScopes(principal, scopesOfCommand(command, requested.mode))
   }
   if (command.type === 'session.fork' && limits?.sessions) throw outsideLimits('Forking sessions')
+  if (command.type === 'branch.merge') await permittedFolders(host, limits, foldersOfMerge(command))
   if (command.type === 'session.configure') await permittedFolders(host, limits, command.options?.directories)
 }
+
+/** The folder whose files a merge changes. */
+const foldersOfMerge = (merge: { readonly folder?: string | undefined } | undefined) =>
+  merge?.folder === undefined ? [] : [merge.folder]
 
 const dependsOnMode: ReadonlySet<Command['type']> = new Set(['session.configure', 'session.fork'])
 

@@ -126,6 +126,7 @@ const reads: Partial<Record<RouteName, Call>> = {
   readTree: { params },
   readFile: { params, query: { path: 'one.txt' } },
   getBranch: { params },
+  previewMerge: { params },
   listViewed: { params },
 }
 

@@ -49,4 +49,17 @@ it('changes, discard, commit, push and pr work on the folder of a session', asyn
   })
   expect(git(remote, 'log', '-1', '--format=%s', 'fix')).toBe('Fix the parser\n')
   expect((await home.run(['pr', 'last'])).stdout).toBe('There is no pull request.\n')
+
+  const preview = await home.run(['merge', 'last', '--preview'])
+  expect(preview.stdout).toContain('fix into main: 2 commits, 2 files\n')
+  expect(preview.stdout).toMatch(/^It can be fast-forwarded\.$/m)
+  const merged = JSON.parse((await home.run(['merge', 'last', '--squash', '--json'])).stdout)
+  expect(merged).toMatchObject({ type: 'branch.merged', into: 'main', way: 'squash', commits: 2 })
+  expect(git(app, 'log', '-1', '--format=%an %B', 'main').trim()).toBe(
+    'Ada Fix the parser\n\n* Change a\n* Fix the parser',
+  )
+  expect(await home.run(['merge', 'last', '--squash'])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('has all changes of fix already'),
+  })
 })

@@ -13,8 +13,10 @@ import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** The moments that a scope of changes compares. */
+/** What a scope of changes compares. */
 export type ScopedMoments = Pick<Compared, 'marked' | 'shared' | 'turnId'> & {
+  /** For the scope `base`: the branch that a person has set for the project. Absent: the one that the repository names. */
+  readonly base?: string
   /** Absent: there is no snapshot to compare with. */
   readonly from?: KnownSnapshot
   /** Absent: the folder as it is now. */
@@ -22,7 +24,7 @@ export type ScopedMoments = Pick<Compared, 'marked' | 'shared' | 'turnId'> & {
 }
 
 export type ScopeQuery = {
-  readonly scope: 'turn' | 'session'
+  readonly scope: 'turn' | 'session' | 'base'
   /** For the scope `turn`; by default the last turn. */
   readonly turn?: string | undefined
 }
@@ -35,7 +37,7 @@ type Parts = {
 export async function momentsOf(
   parts: Parts,
   state: SessionState,
-  { scope, turn }: ScopeQuery,
+  { scope, turn }: ScopeQuery & { readonly scope: 'turn' | 'session' },
 ): Promise<ScopedMoments> {
   const moments =
     scope === 'session' ? ofSession(state) : await ofTurn(parts, state, turn ?? lastTurnOf(state))

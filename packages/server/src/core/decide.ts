@@ -73,6 +73,7 @@ export function decide(state: SessionState, command: Command, context: DecideCon
     case 'changes.unstage':
     case 'changes.commit':
     case 'branch.push':
+    case 'branch.merge':
     case 'pull-request.open':
       return { drafts: context.doneInFolder ?? [] }
     case 'worktree.retry':

@@ -4,6 +4,8 @@ import type {
   CommandOf,
   Committed,
   Discarded,
+  Merged,
+  MergePreview,
   OpenedPullRequest,
   PullRequestInfo,
   Pushed,
@@ -28,6 +30,9 @@ export type FolderChanges = {
   branch(folder: string, asked: Looked): Promise<BranchInfo>
   /** The pull request of the branch, as the program of its host tells it. */
   pullRequest(folder: string, asked: Looked): Promise<PullRequestInfo>
+  /** What a merge of the checked-out branch into the base branch would do. Nothing is changed. */
+  previewMerge(folder: string, asked: Looked): Promise<MergePreview>
+  merge(folder: string, asked: Asked<'branch.merge'>): Promise<Merged>
   openPullRequest(folder: string, asked: Asked<'pull-request.open'>): Promise<OpenedPullRequest>
 }
 
@@ -53,6 +58,7 @@ export const folderCommands = [
   'changes.unstage',
   'changes.commit',
   'branch.push',
+  'branch.merge',
   'pull-request.open',
 ] as const satisfies readonly Command['type'][]
 

@@ -2,6 +2,7 @@ import {
   type BranchInfo,
   type EventDraft,
   type EventOf,
+  type MergePreview,
   ParleyError,
   type PullRequestInfo,
   type SessionState,
@@ -10,6 +11,7 @@ import type { FolderChanges, FolderCommand, Looked } from './folder-changes.ts'
 import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
 import { isTrusted, type SessionContext, type SessionServices } from './session-services.ts'
+import { settingsFor } from './session-worktrees.ts'
 
 /** Does the work of a command in the folder of the session, and returns what it records. */
 export async function workInFolder(context: SessionContext, command: FolderCommand): Promise<EventDraft[]> {
@@ -22,11 +24,9 @@ export async function workInFolder(context: SessionContext, command: FolderComma
 
 /** What people have decided about the folders of a session. */
 async function seenFrom(services: SessionServices, { project, worktree }: SessionState): Promise<Looked> {
-  const { store, place } = services
-  const settings = project === undefined ? [] : await store.projectSettings()
-  const ours = settings.find((one) => one.field === 'base' && one.project === project && one.place === place)
+  const { place } = services
   return {
-    base: typeof ours?.value === 'string' ? ours.value : undefined,
+    base: (await settingsFor(services, project)).base,
     trusts(folder) {
       const its = worktree && isWithin(folder, worktree.path) ? worktree : undefined
       return isTrusted(services, { cwd: folder, worktree: its }, place)
@@ -45,6 +45,11 @@ export async function pullRequestIn(
   state: SessionState,
 ): Promise<PullRequestInfo> {
   return expectChanges(services).pullRequest(state.cwd, await seenFrom(services, state))
+}
+
+/** What a merge of that branch into the base branch would do. */
+export async function mergePreviewIn(services: SessionServices, state: SessionState): Promise<MergePreview> {
+  return expectChanges(services).previewMerge(state.cwd, await seenFrom(services, state))
 }
 
 function expectChanges({ folderChanges }: SessionServices): FolderChanges {
@@ -83,6 +88,8 @@ async function draftsOf(
       return [{ type: 'changes.committed', ...(await changes.commit(cwd, { ...work, command })) }]
     case 'branch.push':
       return [{ type: 'branch.pushed', ...(await changes.push(cwd, { ...work, command })) }]
+    case 'branch.merge':
+      return [{ type: 'branch.merged', ...(await changes.merge(cwd, { ...work, command })) }]
     case 'pull-request.open':
       return [{ type: 'pull-request.opened', ...(await changes.openPullRequest(cwd, { ...work, command })) }]
   }

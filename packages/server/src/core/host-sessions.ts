@@ -5,6 +5,7 @@ import {
   type CommandInput,
   defined,
   type EventDraft,
+  type MergePreview,
   ParleyError,
   type PlannedWorktree,
   type PullRequestInfo,
@@ -33,6 +34,7 @@ import type { Redaction } from './redact-event.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { isTrusted, type SessionServices } from './session-services.ts'
 import type { ReadRange, SessionPage, SessionQuery, StoredEvent } from './session-store.ts'
+import { settingsFor } from './session-worktrees.ts'
 import { shownEvent, shownState } from './shown-secrets.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -93,6 +95,8 @@ export type HostSessions = {
   branch(sessionId: string): Promise<BranchInfo>
   /** The pull request of that branch, as the program of its host tells it. Asks another machine. */
   pullRequest(sessionId: string): Promise<PullRequestInfo>
+  /** What a merge of that branch into the base branch would do. Nothing is changed. */
+  previewMerge(sessionId: string): Promise<MergePreview>
   /** The moments that a scope of changes compares. Rejects with ParleyError `not_found` for an unknown turn. */
   changeScope(sessionId: string, query: ScopeQuery): Promise<ScopedMoments>
 
@@ -159,11 +163,9 @@ export function createHostSessions(
     branch: async (sessionId) => (await folderWork()).branchIn(services, await sessions.state(sessionId)),
     pullRequest: async (sessionId) =>
       (await folderWork()).pullRequestIn(services, await sessions.state(sessionId)),
-    async changeScope(sessionId, query) {
-      // Loaded on first use, because a server does not need it at its start.
-      const { momentsOf } = await import('./change-scope.ts')
-      return momentsOf(services, await sessions.state(sessionId), query)
-    },
+    previewMerge: async (sessionId) =>
+      (await folderWork()).mergePreviewIn(services, await sessions.state(sessionId)),
+    changeScope: async (sessionId, query) => scopeOf(services, await sessions.state(sessionId), query),
     async waiting() {
       const states = await store.waiting()
       return states.flatMap((state) => {
@@ -178,6 +180,17 @@ export function createHostSessions(
     },
     releaseTools: (sessionId) => tools.forget(sessionId),
   }
+}
+
+async function scopeOf(
+  services: SessionServices,
+  state: SessionState,
+  { scope, turn }: ScopeQuery,
+): Promise<ScopedMoments> {
+  if (scope === 'base') return defined({ base: (await settingsFor(services, state.project)).base })
+  // Loaded on first use, because a server does not need it at its start.
+  const { momentsOf } = await import('./change-scope.ts')
+  return momentsOf(services, state, { scope, turn })
 }
 
 function createDeletion(services: SessionServices, sessions: OpenSessions) {

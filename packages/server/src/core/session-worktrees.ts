@@ -10,11 +10,19 @@ export function worktreesOf({ worktrees }: Pick<SessionServices, 'worktrees'>): 
   throw new ParleyError('not_supported', 'This server makes no worktrees.')
 }
 
-/** The settings of a project. */
+type OwnSettings = {
+  readonly base?: string
+  readonly setup?: string
+  readonly copy?: readonly string[]
+  readonly keepDays?: number
+}
+
+/** The settings of a project. Those of a session without a project are empty. */
 export async function settingsFor(
   { store, place }: Pick<SessionServices, 'store' | 'place'>,
   project: string | undefined,
-): Promise<{ readonly setup?: string; readonly copy?: readonly string[]; readonly keepDays?: number }> {
+): Promise<OwnSettings> {
+  if (project === undefined) return {}
   const rows = await store.projectSettings()
   const own = rows.filter((row) => row.project === project && row.place === place)
   return Object.fromEntries(own.map(({ field, value }) => [field, value]))

@@ -312,6 +312,14 @@ describe.each(kinds)('a token that is limited to %s', (kind) => {
     expect(isOutside(answer)).toBe(kind === 'folders')
   })
 
+  it('cannot merge into a branch that is checked out in a folder outside the limits', async () => {
+    const [commit, folder] = ['a'.repeat(40), folders.outside]
+    const merge = { type: 'branch.merge', branch: 'x', commit, into: 'main', onto: commit, folder }
+    const body = { ...merge, commandId: newId('cmd') }
+    const answer = await ask(`/api/sessions/${inside}/commands`, body)
+    expect(isOutside(answer)).toBe(kind === 'folders')
+  })
+
   it('forks its session only if the fork is within the limits', async () => {
     const body = { type: 'session.fork', commandId: newId('cmd') }
     const answer = await ask(`/api/sessions/${inside}/commands`, body)

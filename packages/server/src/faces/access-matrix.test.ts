@@ -230,6 +230,7 @@ const commandSamples: Readonly<Record<CommandType, Record<string, unknown>>> = {
   'changes.unstage': { files: [seen] },
   'changes.commit': { message: 'x', files: [seen] },
   'branch.push': { branch: 'x', commit: seen.blob },
+  'branch.merge': { branch: 'x', commit: seen.blob, into: 'main', onto: seen.blob },
   'pull-request.open': { title: 'x' },
   'worktree.retry': {},
   'worktree.remove': {},

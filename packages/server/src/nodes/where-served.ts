@@ -65,6 +65,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   getPatch: 'place',
   getBranch: 'place',
   getPullRequest: 'place',
+  previewMerge: 'place',
   openTerminal: 'place',
   // The marks are in the database.
   listViewed: 'any',

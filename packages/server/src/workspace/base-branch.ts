@@ -3,7 +3,7 @@ import type { Look } from './git.ts'
 
 /** Where the checked-out commits left the base branch of the repository. */
 export async function baseOf(look: Look, given?: string): Promise<{ branch: string; commit: string }> {
-  const branch = given ?? (await defaultBranch(look))
+  const branch = await baseBranch(look, given)
   if (branch === undefined) throw noBase('This repository has no branch main or master, and names no other.')
   const found = await look(['merge-base', 'HEAD', branch])
   if (found.code === 0) return { branch: shortName(branch), commit: found.stdout.trim() }

@@ -2,8 +2,8 @@ import type { SeenFile } from '@parley/protocol'
 import { createFolderChanges } from './folder-changes.ts'
 import { createSessionFolder } from './session-folder.ts'
 
-/** Discards one file and commits another one, until it is killed. */
-const [root = '', folder = '', commandId = '', files = '[]'] = process.argv.slice(2)
+/** Discards one file, commits another one, and merges the commit, until it is killed. */
+const [root = '', folder = '', commandId = '', files = '[]', onto = ''] = process.argv.slice(2)
 const env = process.env
 const changes = createFolderChanges({ env, folders: createSessionFolder({ env, root }) })
 const [discarded, committed] = JSON.parse(files) as [SeenFile, SeenFile]
@@ -16,7 +16,15 @@ await changes.discard(folder, {
   ...asked,
   command: { type: 'changes.discard', commandId, base: 'HEAD', files: [discarded] },
 })
-await changes.commit(folder, {
+const { commit } = await changes.commit(folder, {
   ...asked,
   command: { type: 'changes.commit', commandId, message: commandId, files: [committed] },
+})
+const { into } = await changes.previewMerge(folder, asked)
+await changes.merge(folder, {
+  ...asked,
+  command: {
+    ...{ type: 'branch.merge', commandId: `${commandId} merge`, branch: 'work', commit },
+    ...{ into: 'main', onto, folder: into?.folder },
+  },
 })

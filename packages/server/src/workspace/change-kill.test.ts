@@ -13,34 +13,46 @@ import { git, write } from './hostile-repository-under-test.ts'
 const kills = Number(process.env.PARLEY_FOLDER_KILLS ?? 5)
 const program = fileURLToPath(new URL('./change-kill-under-test.ts', import.meta.url))
 
-it('after a kill at any moment, a repeated discard and a repeated commit are complete, and made once', async () => {
+it('after a kill at any moment, a repeated discard, commit and merge are complete, and made once', async () => {
   const root = join(folderForTest(), 'shadows')
-  const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
+  const main = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
+  const folder = join(folderForTest(), 'work')
+  git(main, 'worktree', 'add', '-q', '-b', 'work', folder)
   const env = { ...process.env, HOME: person().HOME }
-  const { see, discard, restore, commit } = peopleIn(folder, { env, root })
+  const { see, discard, restore, commit, merge } = peopleIn(folder, { env, root })
   const count = () => Number(git(folder, 'rev-list', '--count', 'HEAD'))
   for (let kill = 0; kill < kills; kill++) {
     write(folder, { 'a.txt': `discarded ${kill}\n`, 'b.txt': `committed ${kill}\n` })
     git(folder, 'add', 'a.txt')
+    git(main, 'commit', '-q', '--allow-empty', '-m', 'Meanwhile')
+    const onto = git(main, 'rev-parse', 'HEAD').trim()
     const files = [await see('a.txt'), await see('b.txt')] as const
     const before = count()
     const id = `kill ${kill}`
-    const args = ['--conditions=source', program, root, folder, id, JSON.stringify(files)]
+    const args = ['--conditions=source', program, root, folder, id, JSON.stringify(files), onto]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
     const exited = once(child, 'exit')
     await once(child.stdout, 'data')
     // The moment of the kill is random; nothing is expected to have happened by then.
-    await setTimeout(Math.random() * 500)
+    await setTimeout(Math.random() * 1000)
     child.kill('SIGKILL')
     await exited
     // A git that the killed process has started continues for a moment.
-    await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([])
+    for (const place of [main, folder])
+      await expect.poll(() => processesIn(place), { timeout: 20_000 }).toEqual([])
 
     const discarded = await discard([files[0]], 'HEAD', id)
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('one\n')
-    await commit({ message: id, files: [files[1]] }, id)
+    const made = await commit({ message: id, files: [files[1]] }, id)
     expect([count(), git(folder, 'log', '-1', '--format=%s').trim()]).toEqual([before + 1, id])
     expect(git(folder, 'status', '--porcelain')).toBe('')
+    const given = { branch: 'work', commit: made.commit, into: 'main', onto, folder: main }
+    await merge(given, `${id} merge`)
+    expect(git(main, 'log', '-1', '--format=%P').trim()).toBe(`${onto} ${made.commit}`)
+    expect([git(main, 'status', '--porcelain'), readFileSync(join(main, 'b.txt'), 'utf8')]).toEqual([
+      '',
+      `committed ${kill}\n`,
+    ])
     await restore(discarded)
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe(`discarded ${kill}\n`)
     git(folder, 'checkout', '-q', 'HEAD', '--', 'a.txt')

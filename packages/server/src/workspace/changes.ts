@@ -89,6 +89,14 @@ export async function treeChanges(at: ShadowFolder, from: string, to: string): P
 
 const inFolder = true
 
+/** The files that differ between two commits or trees of the repository. */
+export async function changesBetween(look: Look, from: string, to: string): Promise<FileChange[]> {
+  const differing = await look(['diff-tree', '-r', ...listing, from, to])
+  if (differing.code !== 0) throw failed(differing.stderr)
+  const files = inOrder(filesIn(differing.stdout)).map(({ blob: _, ...file }) => file)
+  return files.slice(0, maxFiles)
+}
+
 /** The options for a list of files: their states and the numbers of their lines, for one folder. */
 const listing = ['--raw', '--no-abbrev', '--numstat', '-z', '--find-renames', '--relative'] as const
 

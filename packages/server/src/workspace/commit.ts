@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import { type FolderGit, folderGit } from './folder-git.ts'
 import type { GitIn } from './git.ts'
 import { headOf } from './head.ts'
 import { outputOf } from './output.ts'
+import { commitWithMark, markOf } from './reflog-mark.ts'
 import type { Entries } from './restore.ts'
 import type { GitResult } from './run-git.ts'
 import { changedMeanwhile, namedFiles, pathsOf } from './seen-files.ts'
@@ -29,8 +29,8 @@ export async function commit(
 ): Promise<Committed> {
   const { command, trusts } = asked
   const git = await folderGit(gitIn, folder, trusts)
-  const mark = markOf(asked)
-  const earlier = await commitWithMark(git, mark)
+  const mark = markOf('commit', asked)
+  const earlier = await commitWithMark(git.look, 'HEAD', mark)
   if (earlier !== undefined) return described(git, earlier)
   await expectOrdinary(git)
   await expectIdentity(git)
@@ -40,24 +40,6 @@ export async function commit(
     : await commitFiles(git, command.files, attempt)
   if (hash !== undefined) return described(git, hash, made)
   throw refused(made)
-}
-
-/** What marks the commit of a command in the reflog. */
-function markOf({ sessionId, command }: Asked<'changes.commit'>): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([sessionId, command.commandId]))
-    .digest('hex')
-  return `commit (parley ${hash.slice(0, 24)})`
-}
-
-const searched = 500
-
-async function commitWithMark({ look }: FolderGit, mark: string): Promise<string | undefined> {
-  const args = ['-g', '--format=%H%x00%gs', `-${searched}`, 'HEAD'] as const
-  const { code, stdout } = await look(['log', ...args])
-  if (code !== 0) return undefined
-  const line = stdout.split('\n').find((one) => one.slice(one.indexOf('\0') + 1).startsWith(`${mark}:`))
-  return line?.slice(0, line.indexOf('\0'))
 }
 
 const unfinished = {
@@ -113,7 +95,7 @@ async function attempted(
     signal,
   })
   const made = await running.catch((error: unknown) => ({ error }))
-  const hash = await commitWithMark(git, mark)
+  const hash = await commitWithMark(git.look, 'HEAD', mark)
   if (!('error' in made)) return { hash, made }
   if (hash === undefined) throw made.error
   return { hash, made: undefined }

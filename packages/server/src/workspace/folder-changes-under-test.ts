@@ -31,6 +31,7 @@ export function peopleIn(
     trusted = false,
     env = { PATH: process.env.PATH, HOME: '/nonexistent' } as NodeJS.ProcessEnv,
     root = join(folderForTest(), 'shadows'),
+    base = undefined as string | undefined,
   } = {},
 ) {
   const folders = createSessionFolder({ env, root })
@@ -40,7 +41,7 @@ export function peopleIn(
   let commands = 0
   const asked = <Type extends FolderCommand['type']>(type: Type, fields: Fields<Type>, commandId?: string) =>
     ({
-      sessionId,
+      ...{ sessionId, base },
       command: { type, commandId: commandId ?? `cmd_${commands++}`, ...fields },
       trusts: () => trusted,
       signal: new AbortController().signal,
@@ -67,6 +68,9 @@ export function peopleIn(
     commit: (fields: Fields<'changes.commit'>, commandId?: string) =>
       changes.commit(folder, asked('changes.commit', fields, commandId)),
     push: (fields: Fields<'branch.push'>) => changes.push(folder, asked('branch.push', fields)),
+    previewMerge: () => changes.previewMerge(folder, asked('branch.push', { branch: '', commit: '' })),
+    merge: (fields: Fields<'branch.merge'>, commandId?: string) =>
+      changes.merge(folder, asked('branch.merge', fields, commandId)),
     openRequest: (fields: Fields<'pull-request.open'>) =>
       changes.openPullRequest(folder, asked('pull-request.open', fields)),
     branch: () => changes.branch(folder, asked('branch.push', { branch: '', commit: '' })),

@@ -50,6 +50,14 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
       ])
       return branchInfo(await folderGit((await parts()).gitIn, folder, trusts), base)
     },
+    async previewMerge(folder, asked) {
+      const { previewMerge } = await import('./merge.ts')
+      return previewMerge((await parts()).gitIn, folder, asked)
+    },
+    async merge(folder, asked) {
+      const { merge } = await import('./merge.ts')
+      return inTurn(folder, async () => merge((await parts()).gitIn, folder, asked))
+    },
     async openPullRequest(folder, asked) {
       const { openPullRequest } = await import('./pull-request.ts')
       const opening = inTurn(folder, async () => openPullRequest((await parts()).gitIn, folder, asked))

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -150,7 +150,33 @@ async function writeThings(path: string, env: Record<string, string | undefined>
   return git(path, 'log', '-1', '--format=%s').trim() === 'since'
 }
 
-describe('discarding, staging and committing changes of an untrusted folder runs nothing from it', () => {
+/** Commits in a worktree and in the folder, and merges the worktree into the folder. Returns whether that could be done. */
+async function mergeThings(path: string, root: string, env: Record<string, string | undefined>) {
+  const worktrees = createWorktrees({ env, root: join(root, 'merged') })
+  const { project } = await projectOf(path)
+  try {
+    const asked = { project, sessionId: 'ses_1', words: 'x', wanted: { copy: [] } }
+    const { worktree } = await worktrees.plan(path, asked)
+    await worktrees.make(worktree, { trusted: false, signal: new AbortController().signal })
+    for (const [folder, name] of [
+      [worktree.path, 'branch.md'],
+      [path, 'main.md'],
+    ] as const) {
+      write(folder, { [name]: 'since\n' })
+      const { see, commit } = peopleIn(folder, { env })
+      await commit({ message: name, files: [await see(name)] })
+    }
+    const { previewMerge, merge } = peopleIn(worktree.path, { env })
+    const { branch = '', commit = '', into } = await previewMerge()
+    await merge({ branch, commit, into: into?.branch ?? '', onto: into?.commit ?? '', folder: into?.folder })
+    return existsSync(join(path, 'branch.md'))
+  } catch (thrown) {
+    expect(thrown).toBeInstanceOf(ParleyError)
+    return false
+  }
+}
+
+describe('discarding, staging, committing and merging changes of an untrusted folder runs nothing from it', () => {
   it.each(layouts.map((one) => [one.name, one] as const))(
     '%s',
     async (_, { setUp, env, unreadable = false }: HostileCase) => {
@@ -158,13 +184,16 @@ describe('discarding, staging and committing changes of an untrusted folder runs
       const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
       const isDone = await writeThings(place.folder, given)
       if (!unreadable && place.folder.endsWith('/repository')) expect(isDone).toBe(true)
+      await mergeThings(place.folder, place.root, given)
       expect(ran(place)).toBe(false)
     },
   )
 
   it('with all settings, filters and hooks', async () => {
     using place = createHostileFolder(setUpEverything)
-    await writeThings(place.folder, { PATH: process.env.PATH, HOME: place.root })
+    const env = { PATH: process.env.PATH, HOME: place.root }
+    await writeThings(place.folder, env)
+    expect(await mergeThings(place.folder, place.root, env)).toBe(true)
     expect(ran(place)).toBe(false)
   })
 })

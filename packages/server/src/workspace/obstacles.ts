@@ -41,14 +41,20 @@ const pathsAtOnce = 500
  * Files that are at, above or below the paths and not in the index, such as ignored files. Git overwrites ignored
  * files.
  */
-export async function untrackedAt(
-  at: ShadowFolder,
-  index: string,
+export function untrackedAt(at: ShadowFolder, index: string, paths: readonly string[]): Promise<string[]> {
+  const list = (some: readonly string[]) => at.git(['ls-files', '-z', '--others', '--', ...some], { index })
+  return othersAt(at.shadow.workTree, paths, list)
+}
+
+/** As `untrackedAt`. `list` lists the files at some paths that are not in the index, including ignored ones. */
+export async function othersAt(
+  workTree: string,
   paths: readonly string[],
+  list: (some: readonly string[]) => Promise<Buffer>,
 ): Promise<string[]> {
   const files = new Set(paths)
   const places = new Set(paths.flatMap((path) => [path, ...foldersOf(path)]))
-  const top = Buffer.from(`${at.shadow.workTree}/`)
+  const top = Buffer.from(`${workTree}/`)
   const found: string[] = []
   for (const path of places) {
     const there = await lstat(Buffer.concat([top, bytesOf(path)])).catch(() => undefined)
@@ -57,7 +63,7 @@ export async function untrackedAt(
   const others: string[] = []
   for (let start = 0; start < found.length; start += pathsAtOnce) {
     const some = found.slice(start, start + pathsAtOnce).map((path) => bytesOf(path).toString())
-    const listed = await at.git(['ls-files', '-z', '--others', '--', ...some], { index })
+    const listed = await list(some)
     others.push(...listed.toString('latin1').split('\0').slice(0, -1))
   }
   return others.map((path) => path.replace(/\/$/, ''))

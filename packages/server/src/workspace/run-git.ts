@@ -30,6 +30,11 @@ export type RunOptions = {
   readonly signal?: AbortSignal | undefined
   /** Written to the standard input, which is otherwise empty. */
   readonly input?: string | Buffer
+  /**
+   * Answers the lines that the program writes. `input` and each answer are written to its standard input, which is
+   * closed when an answer is undefined or rejects. The result then rejects with the same error.
+   */
+  readonly answer?: (line: string) => Promise<string | undefined>
   /** Called with everything that the program writes to stderr. */
   readonly progress?: (text: string) => void
 }
@@ -55,7 +60,7 @@ process.once('exit', () => {
 
 export async function runProgram(run: Run): Promise<GitResult> {
   if (run.signal?.aborted) throw aborted()
-  const { program, args, cwd, env, limit = maxBytes, tail, input, progress } = run
+  const { program, args, cwd, env, limit = maxBytes, tail, input, answer, progress } = run
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   running.add(child)
   const chunks: Buffer[] = []
@@ -76,8 +81,11 @@ export async function runProgram(run: Run): Promise<GitResult> {
   })
   // A program may end before it has read its input.
   child.stdin.on('error', () => undefined)
-  child.stdin.end(input ?? '')
+  const talk = answer && converse(child, answer)
+  if (talk) child.stdin.write(input ?? '')
+  else child.stdin.end(input ?? '')
   const code = await ending.closed
+  await talk?.()
   const bytes = Buffer.concat(chunks)
   return {
     code: code ?? -1,
@@ -87,6 +95,33 @@ export async function runProgram(run: Run): Promise<GitResult> {
     },
     stderr: stderr.trim(),
     cut: tail === undefined && size > limit,
+  }
+}
+
+/** Answers the lines that the program writes, one after the other. The returned function throws what an answer has thrown. */
+function converse({ stdin, stdout }: ChildProcess, answer: NonNullable<RunOptions['answer']>) {
+  let rest = ''
+  let failure: { readonly error: unknown } | undefined
+  let isOver = false
+  let last = Promise.resolve()
+  const reply = async (line: string) => {
+    if (isOver) return
+    const answered = await answer(line).catch((error: unknown) => {
+      failure = { error }
+      return undefined
+    })
+    isOver = answered === undefined
+    if (isOver) stdin?.end()
+    else stdin?.write(answered)
+  }
+  stdout?.on('data', (chunk: Buffer) => {
+    const lines = (rest + chunk.toString()).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) last = last.then(() => reply(line))
+  })
+  return async () => {
+    await last
+    if (failure) throw failure.error
   }
 }
 

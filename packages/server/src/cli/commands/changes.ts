@@ -6,8 +6,11 @@ import {
   type EventOf,
   type EventType,
   type FileChange,
+  type MergePreview,
+  mergeText,
   ParleyError,
   type PullRequest,
+  squashMessage,
   suggestedMessage,
 } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
@@ -177,6 +180,63 @@ export function push(
     if (event.output !== undefined && !options.json) context.output.err(`${event.output}\n`)
     work.print(event, `${branch} (${head.slice(0, 8)}) is at ${event.remote}.`)
   })
+}
+
+type MergeOptions = Options & {
+  readonly preview?: boolean
+  readonly squash?: boolean
+  readonly message?: string
+}
+
+/** Merges the branch of a session's folder into the base branch, or says what that would do. */
+export function merge(reference: string, options: MergeOptions, context: Context): Promise<number> {
+  return inSession(reference, options, context, async (work) => {
+    const { client, id, print } = work
+    const preview = await client.call('previewMerge', { params: { id } })
+    if (options.preview) {
+      if (options.json) return print(preview, '')
+      for (const line of previewLines(preview)) context.output.out(`${oneLine(line)}\n`)
+      return
+    }
+    const { branch, commit, into, refused, uncommittedCount } = preview
+    if (refused || branch === undefined || commit === undefined || !into)
+      throw new ParleyError(refused?.code ?? 'conflict', refused?.message ?? 'There is nothing to merge.', {
+        details: { ...refused?.details },
+      })
+    const { squash, message = squash ? await squashText(work, preview.commits) : undefined } = options
+    const event = await recorded(work, 'branch.merged', {
+      ...{ type: 'branch.merge', branch, commit, into: into.branch, onto: into.commit },
+      ...defined({ folder: into.folder, message }),
+      ...(squash && { way: 'squash' }),
+    })
+    if (uncommittedCount > 0 && !options.json)
+      context.output.err(`${uncommittedCount} changed files are not committed, and were not merged.\n`)
+    print(event, mergeText(event))
+  })
+}
+
+async function squashText({ client, id }: Work, commits: MergePreview['commits']): Promise<string> {
+  const { title } = await client.call('getSession', { params: { id }, query: {} })
+  return squashMessage(title, commits)
+}
+
+function previewLines(preview: MergePreview): string[] {
+  const { refused, branch, into, commitCount, commits, files, fastForward, conflicts, blocked } = preview
+  const { uncommittedCount } = preview
+  const where = into?.folder === undefined ? '' : `, whose files in ${into.folder} change`
+  return [
+    ...(into && branch !== undefined
+      ? [`${branch} into ${into.branch}${where}: ${commitCount} commits, ${files.length} files`]
+      : []),
+    ...commits.map(({ commit, subject }) => `  ${commit.slice(0, 8)} ${subject}`),
+    ...files.map(({ path, added = 0, removed = 0 }) => `  +${added} -${removed} ${path}`),
+    ...conflicts.map((path) => `  conflict: ${path}`),
+    ...blocked.map((path) => `  in the way: ${path}`),
+    ...(uncommittedCount > 0
+      ? [`${uncommittedCount} changed files are not committed, and would not be merged.`]
+      : []),
+    refused?.message ?? (fastForward ? 'It can be fast-forwarded.' : 'It can be merged with a merge commit.'),
+  ]
 }
 
 type PullRequestOptions = Options & {

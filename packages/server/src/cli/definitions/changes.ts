@@ -1,10 +1,11 @@
 import { Option } from 'commander'
 import { type Registry, sessionArgument } from './registry.ts'
 
-/** The commands for the changes and the branch of a session's folder. */
+const json = ['--json', 'print the result as JSON'] as const
+
+/** The commands for the changes of a session's folder. */
 export function addChangeCommands({ add, run }: Registry): void {
   const load = () => import('../commands/changes.ts')
-  const json = ['--json', 'print the result as JSON'] as const
   add(
     'changes',
     "list the changed files in a session's folder",
@@ -38,11 +39,28 @@ export function addChangeCommands({ add, run }: Registry): void {
     .option('--no-verify', 'do not run the hooks that check the commit')
     .option(...json)
     .action(run(async () => (await load()).commit))
+}
+
+/** The commands that take a branch further. */
+export function addBranchCommands({ add, run }: Registry): void {
+  const load = () => import('../commands/changes.ts')
   add('push', "push the branch of a session's folder, never to a base branch", 'parley push last')
     .argument(...sessionArgument)
     .option('--replace', 'replace the remote branch if it has not changed since the last fetch')
     .option(...json)
     .action(run(async () => (await load()).push))
+  add(
+    'merge',
+    "merge the branch of a session's folder into the base branch, on this machine",
+    'parley merge last --preview',
+    'parley merge last --squash -m "Fix the parser"',
+  )
+    .argument(...sessionArgument)
+    .option('--preview', 'only say what would be merged, and whether it can be')
+    .option('--squash', 'make one commit of all changes')
+    .option('-m, --message <text>', 'the message of the new commit')
+    .option(...json)
+    .action(run(async () => (await load()).merge))
   add(
     'pr',
     "show the pull request of a session's branch with its checks and comments, or open one",

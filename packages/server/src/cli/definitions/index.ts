@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addAccessCommands } from './access.ts'
 import { addAgentCommands } from './agents.ts'
-import { addChangeCommands } from './changes.ts'
+import { addBranchCommands, addChangeCommands } from './changes.ts'
 import { addNotify } from './notify.ts'
 import { addCompletions, addOperationCommands } from './operation.ts'
 import { addPermissionCommands } from './permissions.ts'
@@ -14,6 +14,7 @@ import { addSessionCommands } from './sessions.ts'
 export function addOtherCommands(program: Command, registry: Registry): void {
   addSessionCommands(registry)
   addChangeCommands(registry)
+  addBranchCommands(registry)
   addProofCommands(registry)
   addPermissionCommands(registry)
   addAgentCommands(registry)

@@ -4,6 +4,7 @@ import {
   type EventOf,
   interruptionText,
   lossText,
+  mergeText,
   parkText,
   pullRequestText,
   pushText,
@@ -83,6 +84,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'changes.restored':
     case 'changes.committed':
     case 'branch.pushed':
+    case 'branch.merged':
     case 'pull-request.opened':
       return [style.dim(oneLine(folderText(event)))]
     case 'agent.unrecognised':
@@ -93,7 +95,12 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
 }
 
 type FolderEvent = EventOf<
-  'changes.discarded' | 'changes.restored' | 'changes.committed' | 'branch.pushed' | 'pull-request.opened'
+  | 'changes.discarded'
+  | 'changes.restored'
+  | 'changes.committed'
+  | 'branch.pushed'
+  | 'branch.merged'
+  | 'pull-request.opened'
 >
 
 /** The effect of a person's command on the folder, as text. */
@@ -107,6 +114,8 @@ function folderText(event: FolderEvent): string {
       return commitText(event)
     case 'branch.pushed':
       return pushText(event)
+    case 'branch.merged':
+      return mergeText(event)
     case 'pull-request.opened':
       return pullRequestText(event)
   }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Changes, SessionEvent } from '@parley/protocol'
+import { type Changes, projectIdOf, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createGates } from '../../adapters/scripted/gates.ts'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
@@ -147,7 +147,7 @@ describe('the changes of the scope', () => {
   })
 
   it('commit are those since HEAD, and those of base are since the branch left its base', async () => {
-    const { create, turn, changes, patch, folder } = await served()
+    const { create, turn, changes, patch, folder, host } = await served()
     const id = await create()
     const base = git(folder, 'rev-parse', 'HEAD')
     git(folder, 'checkout', '-qb', 'feature')
@@ -170,6 +170,12 @@ describe('the changes of the scope', () => {
     expect(await patch(id, 'committed.txt', 'scope=commit')).toBe('')
     git(folder, 'branch', '-m', 'main', 'trunk')
     expect(await changes(id, 'scope=base')).toMatchObject({ status: 422 })
+    const { project = '' } = await host.state(id)
+    await host.patchProject(projectIdOf({ project }), { base: 'trunk' })
+    expect(await changes(id, 'scope=base')).toMatchObject({
+      compared: { branch: 'trunk', from: { commit: base } },
+    })
+    expect(await patch(id, 'committed.txt', 'scope=base')).toContain('+committed')
   })
 
   it('name another session that worked in the folder meanwhile', async () => {

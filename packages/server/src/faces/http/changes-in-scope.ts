@@ -71,9 +71,9 @@ async function comparisonOf(
   scope: ChangeScope,
 ): Promise<{ comparison: Comparison | undefined; moments?: ScopedMoments }> {
   if (scope === 'commit') return { comparison: 'HEAD' }
-  if (scope === 'base') return { comparison: { with: 'base' } }
   const moments = await host.changeScope(sessionId, { scope, turn })
-  const { from, to } = moments
+  const { from, to, base } = moments
+  if (scope === 'base') return { comparison: { with: 'base', ...defined({ branch: base }) } }
   return { moments, comparison: from && { with: 'snapshot', from: from.tree, ...defined({ to: to?.tree }) } }
 }
 

@@ -56,7 +56,10 @@ async function writeIn(host: Host, id: string, cwd: string, workspace: Workspace
   for (const type of folderCommands)
     for (const file of (await seen()).slice(0, 2)) {
       const files = [file]
-      const fields = { base: 'HEAD', files, discarded: 1, message: 'x', branch, commit, title: 'x' }
+      const fields = {
+        ...{ base: 'HEAD', files, discarded: 1, message: 'x', branch, commit, title: 'x' },
+        ...{ into: 'side', onto: commit },
+      }
       const wanted = {
         'changes.discard': ['base', 'files'],
         'changes.restore': ['discarded'],
@@ -64,6 +67,7 @@ async function writeIn(host: Host, id: string, cwd: string, workspace: Workspace
         'changes.unstage': ['files'],
         'changes.commit': ['message', 'files'],
         'branch.push': ['branch', 'commit'],
+        'branch.merge': ['branch', 'commit', 'into', 'onto'],
         'pull-request.open': ['title'],
       }[type]
       const given = Object.fromEntries(Object.entries(fields).filter(([name]) => wanted.includes(name)))
@@ -115,6 +119,7 @@ it('no route runs anything from a folder that is not trusted', async () => {
           `${session}/changes/patch?path=a.txt&side=${side}`,
         ]),
         `${session}/branch`,
+        `${session}/merge`,
         `${session}/pull-request`,
         `/api/agents/scripted/conversations?cwd=${encodeURIComponent(cwd)}`,
         session,

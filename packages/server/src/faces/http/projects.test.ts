@@ -87,13 +87,8 @@ it('no request can set the project of a session', async () => {
 describe('settings of a project', () => {
   it.each<[string, object, readonly string[], readonly string[]]>([
     ['a name', { name: 'Shop' }, ['read', 'prompt'], ['read', 'decide']],
-    ['a base branch', { base: 'main' }, ['read', 'prompt'], ['read']],
-    [
-      'files to copy',
-      { copy: ['.env'] },
-      ['read', 'prompt', 'admin'],
-      ['read', 'prompt', 'decide', 'terminal'],
-    ],
+    ['a base branch', { base: 'main' }, ['read', 'prompt', 'decide', 'admin'], ['read', 'prompt', 'decide']],
+    ['files to copy', { copy: ['.env'] }, ['read', 'prompt', 'decide', 'admin'], ['read', 'prompt', 'admin']],
     ['days to keep', { keepDays: 3 }, ['read', 'prompt', 'admin'], ['read', 'prompt', 'decide']],
     ['a setup command', { setup: 'x' }, ['read', 'prompt', 'decide', 'admin'], ['read', 'prompt', 'admin']],
     ['a check command', { check: 'x' }, ['read', 'prompt', 'decide', 'admin'], ['read', 'prompt', 'decide']],

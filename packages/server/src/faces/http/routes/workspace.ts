@@ -58,6 +58,7 @@ export function mountWorkspace(app: App, parts: AppParts): void {
     )
   })
   mount(app, parts, routes.getBranch, ({ params, host }) => host.branch(params.id))
+  mount(app, parts, routes.previewMerge, ({ params, host }) => host.previewMerge(params.id))
   mount(app, parts, routes.getPullRequest, ({ params, host }) => host.pullRequest(params.id))
 }
 

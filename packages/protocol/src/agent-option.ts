@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import type { SessionOptions } from './session.ts'
 
-/** Descriptions of the session options, so that a program can list options that it does not know. */
+/**
+ * Descriptions of the session options, so that a program can list options that were added after the program was
+ * written.
+ */
 
 type OptionName = keyof SessionOptions & string
 

@@ -85,7 +85,7 @@ const definitions = {
   metrics: {
     method: 'GET',
     path: '/metrics',
-    summary: 'Counters, histograms and gauges in the text format of Prometheus',
+    summary: 'Get counters, histograms and gauges in the text format of Prometheus',
     scope: 'read',
     limits: 'refused',
     reply: z.string(),
@@ -94,7 +94,7 @@ const definitions = {
   openapi: {
     method: 'GET',
     path: '/api/openapi.json',
-    summary: 'This description, as OpenAPI',
+    summary: 'Get this description, as OpenAPI',
     scope: 'any',
     limits: 'none',
     reply: z.record(z.string(), z.unknown()),

@@ -2,7 +2,8 @@ import type { OpenBlock } from './block.ts'
 import type { KnownTask, SessionState } from './session-state.ts'
 
 /**
- * The field of a block, a call or a request that names the call which started its subagent; absent for the main agent.
+ * `parentToolCallId` names the call that started the subagent to which the block, call or request belongs. It is
+ * absent for the main agent.
  */
 type Owned = { readonly parentToolCallId?: string | undefined }
 type Tasks = Pick<SessionState, 'tasks' | 'openBlocks'>

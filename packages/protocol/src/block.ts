@@ -97,7 +97,9 @@ export const Block = taggedUnion('type', [
 export type Block = z.infer<typeof Block>
 export type BlockOf<Type extends Block['type']> = Extract<Block, { type: Type }>
 
-/** Whether a block shows the text of an event: of the one that started it, or of the one that completed it. */
+/**
+ * True if the block shows the text of the event with this `seq`: the event that started or that completed the block.
+ */
 export function showsEvent(block: Block, seq: number): boolean {
   if (block.seq === seq) return true
   if (block.type === 'prompt') return block.submittedSeq === seq

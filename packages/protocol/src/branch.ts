@@ -2,20 +2,22 @@ import { z } from 'zod'
 
 const web = z.string().regex(/^https?:\/\//)
 
-/** The difference between the branch and another one. */
+/** The number of commits by which the checked-out branch and another branch differ. */
 const distance = {
   ahead: z.int().meta({ description: 'Commits that only the checked-out branch has' }),
-  behind: z.int().meta({ description: 'Commits that only the other one has' }),
+  behind: z.int().meta({ description: 'Commits that only the other branch has' }),
 }
 
-/** The checked-out branch of a session's folder, from the repository alone: no other machine is asked. */
+/**
+ * The checked-out branch of a session's folder, as the local repository describes it. The remote is not contacted.
+ */
 export const BranchInfo = z.object({
   branch: z.string().optional().meta({ description: 'Absent: no branch is checked out' }),
   commit: z.string().optional().meta({ description: 'Absent: there is no commit' }),
   base: z
     .object({ branch: z.string(), ...distance })
     .optional()
-    .meta({ description: 'The branch that this one will be merged into' }),
+    .meta({ description: 'The branch into which this branch will be merged' }),
   isBase: z
     .literal(true)
     .optional()
@@ -33,7 +35,7 @@ export const BranchInfo = z.object({
         }),
     })
     .optional()
-    .meta({ description: 'Where the branch is pushed to' }),
+    .meta({ description: 'The remote branch to which the branch is pushed' }),
   author: z
     .object({ name: z.string(), email: z.string() })
     .optional()
@@ -51,7 +53,7 @@ export const PullRequestCheck = z.object({
 })
 export type PullRequestCheck = z.infer<typeof PullRequestCheck>
 
-/** What somebody has written. It is quoted to an agent, never given as the words of the person. */
+/** A comment of any author on a pull request. A prompt that contains it marks it as a quotation. */
 export const PullRequestComment = z.object({
   author: z.string(),
   text: z.string(),
@@ -76,7 +78,7 @@ export const PullRequest = z.object({
 })
 export type PullRequest = z.infer<typeof PullRequest>
 
-/** The pull request of the checked-out branch, as the program of its host tells it. */
+/** The pull request of the checked-out branch, as the command-line program of its host reports it. */
 export const PullRequestInfo = z.object({
   program: z
     .enum(['gh', 'glab'])

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { type CapabilityName, capabilityNames } from './agent.ts'
 
-/** Descriptions of the capabilities, so that a program can list capabilities that it does not know. */
+/**
+ * Descriptions of the capabilities, so that a program can list capabilities that were added after the program was
+ * written.
+ */
 
 export const CapabilityType = z.enum(['sampling', 'tool', 'resource', 'prompt', 'session']).meta({
   description:

@@ -9,8 +9,8 @@ import type { CarriedAnswer, KnownTask, OpenTurn, SessionState } from './session
  */
 
 /**
- * The answers that apply to a request: those of the task that asks, and those of the turn, if the turn asks or
- * started that task.
+ * The carried answers that apply to a request. They are the answers of the task that sent the request, and those of
+ * the turn if the turn sent the request or started that task.
  */
 export function carriedAnswers(
   state: SessionState,
@@ -22,8 +22,8 @@ export function carriedAnswers(
 }
 
 /**
- * The task that inherits the unused answers of a turn. A turn that starts a lost task again may end before the task
- * asks; the answers that the turn has not used then pass to that task.
+ * The task that inherits the unused answers of a turn. A turn that restarts a lost task may end before the task asks
+ * again; the unused answers of the turn are then passed to the task.
  */
 export function heirOfAnswers({ tasks, turn }: Pick<SessionState, 'tasks' | 'turn'>): KnownTask | undefined {
   if (turn?.cause?.by !== 'task') return undefined

@@ -13,7 +13,10 @@ const FilePath = z
   .max(4096)
   .regex(/^[^\0]+$/, 'a path without null characters')
 
-/** A changed file with the content that the caller has seen. If the file has another content, a command is refused. */
+/**
+ * A changed file with the content that the caller has seen. A command is refused if the file has other content by
+ * then.
+ */
 export const SeenFile = z.strictObject({
   path: FilePath,
   from: FilePath.optional().meta({ description: 'The previous path of a renamed file' }),
@@ -48,7 +51,7 @@ export const changeCommands = [
     base: z
       .string()
       .regex(/^(?:HEAD|[0-9a-f]{40}|[0-9a-f]{64})?$/, 'HEAD, or the hash of a commit or a tree')
-      .meta({ description: 'What the files are compared with: `base` of the list of changes' }),
+      .meta({ description: 'The base of the comparison: `base` of the list of changes' }),
     files: changes,
   }),
   z.strictObject({

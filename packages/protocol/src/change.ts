@@ -20,19 +20,19 @@ export const FileChange = z.object({
       'The content of the file after the change, byte for byte (for what is staged, as git stores it), as git names it; zeros if the file was deleted. Absent if it is not known: the file is too large or cannot be read',
   }),
   staged: z.enum(['all', 'part']).optional().meta({
-    description: 'How much of the change is staged; only in lists that compare with HEAD',
+    description: 'The staged share of the change; only in lists that compare with HEAD',
   }),
 })
 export type FileChange = z.infer<typeof FileChange>
 
 /**
- * What the folder is compared with: `turn`, its state before a turn; `session`, before the first turn; `commit`, HEAD;
- * `base`, the commit where the branch left the base branch of the repository.
+ * The base of the comparison: `turn`, the folder before a turn; `session`, the folder before the first turn;
+ * `commit`, HEAD; `base`, the commit where the branch left the base branch of the repository.
  */
 export const ChangeScope = z.enum(['turn', 'session', 'commit', 'base'])
 export type ChangeScope = z.infer<typeof ChangeScope>
 
-/** `staged`: what is staged, compared with HEAD. `unstaged`: the folder, compared with what is staged. */
+/** The part of the changes since HEAD. `staged`: from HEAD to the index. `unstaged`: from the index to the folder. */
 export const ChangeSide = z.enum(['staged', 'unstaged'])
 export type ChangeSide = z.infer<typeof ChangeSide>
 
@@ -45,7 +45,7 @@ export const ComparedSide = z.object({
 })
 export type ComparedSide = z.infer<typeof ComparedSide>
 
-/** What a list of changes compares. */
+/** The comparison that a list of changes shows. */
 export const Compared = z.object({
   scope: ChangeScope,
   turnId: z.string().optional(),

@@ -103,7 +103,7 @@ export const Command = taggedUnion('type', [
     }),
     title: z.string().optional(),
   }),
-  /** Records that another session continues the work. The host sends it when it creates that session. */
+  /** Records that another session continues the work. The host sends this command when it creates that session. */
   z.strictObject({ ...base, type: z.literal('session.hand-over'), into: SessionId }),
   z.strictObject({ ...base, type: z.literal('session.close') }),
   z.strictObject({ ...base, type: z.literal('session.release') }),
@@ -116,7 +116,7 @@ export const Command = taggedUnion('type', [
       description: 'Restores files to their state before the prompt. Absent: true',
     }),
     talk: z.boolean().optional().meta({
-      description: 'Takes the turns since the prompt back: the agent goes on without them. Absent: false',
+      description: 'Takes the turns since the prompt back: the agent continues without them. Absent: false',
     }),
     ...RewindFiles,
   }),

@@ -7,7 +7,10 @@ import { OpenPermissionRequest } from './session-state.ts'
 export const LinkDecision = z.enum(['allow', 'deny'])
 export type LinkDecision = z.infer<typeof LinkDecision>
 
-/** Longer than a person needs to see a message, and short enough that a forgotten link soon expires. */
+/**
+ * The maximum lifetime of a link: long enough for a person to see the message, and short enough that a forgotten link
+ * soon expires.
+ */
 export const longestLinkMs = 86_400_000
 export const defaultLinkMs = 3_600_000
 
@@ -19,7 +22,9 @@ export const DecisionLink = z.object({
   name: z.string().meta({ description: 'Shown beside what the link decided' }),
   sessionId: SessionId,
   requestId: RequestId,
-  decisions: decisions.meta({ description: 'What the link can do; always for this call only' }),
+  decisions: decisions.meta({
+    description: 'The decisions that the link can make; each is for this call only',
+  }),
   personId: PersonId,
   createdAt: z.number(),
   expiresAt: z.number(),

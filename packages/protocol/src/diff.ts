@@ -240,7 +240,7 @@ const maxDifferentWords = 40
 /** The share of the longer line that similar lines have in common. */
 const minShare = 0.4
 
-/** Parts of a line, each from a place up to another one, without the latter. */
+/** Ranges of characters in a line. `to` is exclusive. */
 export type LineParts = readonly (readonly [from: number, to: number])[]
 
 /**

@@ -66,7 +66,8 @@ const rewinding = {
   from: z.int().min(1),
   talk: z.literal(true).optional(),
   forkPoint: ForkPoint.optional().meta({
-    description: 'Where the agent forks its conversation. Absent: it has received no prompt since',
+    description:
+      'The point at which the agent forks its conversation. Absent: it has received no prompt since',
   }),
 }
 
@@ -84,10 +85,12 @@ export const SessionEvent = taggedUnion('type', [
   event('session.pinned'),
   event('session.unpinned'),
   event('session.forked', { into: SessionId, atSeq: z.int().min(1), before: PromptId.optional() }),
-  /** Another session, of this agent, continues the work. */
+  /** Another session continues the work. `agent` is the agent of that session. */
   event('session.handed-over', { into: SessionId, agent: AgentId }),
 
-  /** The session went back to before the turn of a prompt. With `talk`, the events from `from` on are taken back. */
+  /**
+   * The session was rewound to its state before a prompt. If `talk` is set, the events from `from` on are taken back.
+   */
   event('session.rewound', {
     ...rewinding,
     files: RestoredFiles.optional().meta({ description: 'Absent: no file was to be restored' }),
@@ -150,7 +153,10 @@ export const SessionEvent = taggedUnion('type', [
   event('prompt.moved', { promptId: PromptId, before: PromptId.optional() }),
 
   // queue
-  /** Every prompt that is queued at this point waits for queue.resumed. Later prompts do not wait for it. */
+  /**
+   * Pauses every prompt that is queued at this point, until queue.resumed. Prompts that are submitted later are not
+   * paused.
+   */
   event('queue.paused', { by: z.enum(['person']) }),
   event('queue.resumed'),
 
@@ -233,10 +239,7 @@ export const SessionEvent = taggedUnion('type', [
   event('branch.pushed', Pushed.shape),
   event('branch.merged', Merged.shape),
   event('pull-request.opened', OpenedPullRequest.shape),
-  /**
-   * Files are being restored. When that is done, session.rewound or session.unrewound follows; if it fails,
-   * restore.failed.
-   */
+  /** A restoration started. It ends with session.rewound, session.unrewound or restore.failed. */
   event('restore.started', {
     rewind: z.object(rewinding).optional(),
     unrewind: z.int().min(1).optional().meta({ description: 'The seq of the rewind that is undone' }),
@@ -244,14 +247,17 @@ export const SessionEvent = taggedUnion('type', [
     to: z.string().meta({ description: 'The same tree with the files that are to be restored' }),
     left: LeftPaths.optional(),
   }),
-  /** No file was restored. `started` is the seq of restore.started. */
+  /** The restoration failed; no file was restored. `started` is the seq of its restore.started. */
   event('restore.failed', { started: z.int().min(1), error: ErrorInfo }),
 
   // worktree
-  /** A person asked for an action. The first one, making the worktree, is asked for by `session.created`. */
+  /**
+   * A person requested an action on the worktree. `session.created` requests the first action, the creation of the
+   * worktree.
+   */
   event('worktree.requested', WorktreeRequest.shape),
   event('worktree.made', MadeWorktree.shape),
-  /** The agent can work there now. */
+  /** The worktree is complete, and the agent can work in it. */
   event('worktree.prepared', {
     setup: SetupRun.optional().meta({ description: 'Absent: no command was run' }),
   }),

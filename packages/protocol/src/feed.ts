@@ -59,7 +59,7 @@ export const ServerFrame = taggedUnion('type', [
   }),
   z.object({ type: z.literal('event'), ...session, event: z.union([SessionEvent, UnknownEvent]) }),
   z.object({ type: z.literal('delta'), ...session, delta: Delta }),
-  /** An agent's own message, for clients that asked for it; live only. */
+  /** A native message of the agent. It is sent live only, to clients that requested native messages. */
   z.object({ type: z.literal('native'), ...session, native: z.unknown() }),
   /** All recorded events have been sent; the following frames are live. */
   z.object({ type: z.literal('caught-up'), ...session, seq: z.int() }),
@@ -94,7 +94,7 @@ export type FeedValue =
   | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
   /** Each delta starts where the previous one of its block ended, so a loop can print deltas as they come. */
   | { readonly type: 'delta'; readonly delta: Delta }
-  /** An agent's own message, for loops that asked for it; live only. */
+  /** A native message of the agent. It is yielded live only, to loops that requested native messages. */
   | { readonly type: 'native'; readonly native: unknown }
   /** The cursor does not belong to this log. The loop must drop all its data; the whole log follows. */
   | { readonly type: 'reset'; readonly epoch: string }

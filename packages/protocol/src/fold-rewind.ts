@@ -46,7 +46,10 @@ export function withoutRewind(
   }
 }
 
-/** Records a restoration to be done. A fork copies the restorations of its original, but does not do them again. */
+/**
+ * Records a restoration that must be performed. A fork has copies of the restore events of its original, but restores
+ * no files for them.
+ */
 export function withRestore(state: SessionState, event: EventOf<'restore.started'>): Partial<SessionState> {
   if (isCopied(state, event)) return {}
   const { seq, before, to, rewind, unrewind, left, actor } = event

@@ -2,7 +2,7 @@ import { defined } from './defined.ts'
 import type { EventOf } from './event.ts'
 import type { KnownSnapshot, KnownSnapshots } from './snapshot.ts'
 
-/** How many turns keep their snapshots in the state. Those of older turns are in the log. */
+/** The number of turns whose snapshots are in the state. Snapshots of older turns are only in the log. */
 const maxTurns = 4
 
 /** Adds a snapshot to those that the state keeps. */

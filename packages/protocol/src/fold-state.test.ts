@@ -129,7 +129,7 @@ describe('a fork', () => {
     expect(then(started, sample('agent.connected')).forkPending).toBe(false)
   })
 
-  it('has a point of its conversation until the conversation is forked there', () => {
+  it('keeps the fork point of its conversation until the conversation is forked there', () => {
     const forkPoint = { agentSessionId: 'native-0', before: ['prm_2'] }
     const cut = given({ ...created, forkedFrom: { sessionId: 'ses_0', seq: 1 }, forkPoint })
     expect(cut.forkPoint).toEqual(forkPoint)

@@ -254,8 +254,8 @@ function requeued(state: SessionState, event: EventOf<'prompt.queued'>): Partial
 }
 
 /**
- * True if the event names the copy of the conversation. Until then the copy may not exist: an agent can be closed after
- * its start and before it has copied anything.
+ * True if the event reports the id of the forked conversation. Before that event the fork may not exist: an agent can
+ * be closed after its start, before it has copied anything.
  */
 function isForked(state: SessionState, event: EventOf<'agent.connected'>): boolean {
   const { forkPending, forkPoint, connection } = state
@@ -346,7 +346,7 @@ function started(state: SessionState, event: EventOf<'turn.started'>): Partial<S
     cause?.by === 'task' ? state.tasks.find(({ taskId }) => taskId === cause.taskId) : undefined
   return {
     rewound: undefined,
-    // A restoration that is due is done after the turn.
+    // A restoration that is due is performed after the turn.
     restore: dueRestore(state),
     ...(promptId !== undefined && heard(state, prompt)),
     turn: {

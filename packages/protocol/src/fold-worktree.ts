@@ -19,7 +19,7 @@ const phases: Readonly<Record<string, WorktreePhase>> = {
   restore: 'restoring',
 }
 
-/** The phase after a failed action. A folder that could not be removed is still there. */
+/** The phase after a failed action. If a removal fails, the folder still exists. */
 const afterFailure: Readonly<Record<string, WorktreePhase>> = {
   make: 'failed',
   remove: 'ready',
@@ -57,7 +57,10 @@ export const worktreeFolds: Folds = {
 const isComplete = ({ worktree }: SessionState) =>
   worktree?.phase === 'ready' || (worktree?.phase === 'preparing' && worktree.saved === undefined)
 
-/** Keeps what a removal has saved before it began: a repeated removal must not save a folder that is half gone. */
+/**
+ * Keeps the snapshot that a removal takes before it deletes anything. A repeated removal must not take another
+ * snapshot, because the folder may be half deleted.
+ */
 export function withSaved(
   { worktree }: SessionState,
   { when, tree, head }: EventOf<'snapshot.taken'>,
@@ -66,7 +69,7 @@ export function withSaved(
   return { worktree: { ...worktree, saved: { tree, ...defined({ head }) } } }
 }
 
-/** A session that works in the worktree of another one, and a copied event, change nothing. */
+/** Returns no change for a copied event, and for a session that works in the worktree of another session. */
 function changed(
   state: SessionState,
   event: { seq: number; at: number },

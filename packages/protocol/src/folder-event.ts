@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What the events about writing in a session's folder record. */
+/** Fields of the events that record changes of files, commits and pushes in a session's folder. */
 
 export const DiscardedFile = z.object({
   path: z.string(),
@@ -11,13 +11,15 @@ export type DiscardedFile = z.infer<typeof DiscardedFile>
 
 export const Discarded = z.object({
   files: z.array(DiscardedFile),
-  base: z.string().meta({ description: 'What the files were compared with; empty without a commit' }),
+  base: z.string().meta({
+    description: 'The commit or the tree that the files were compared with; empty without a commit',
+  }),
   before: z.string().meta({ description: 'The snapshot before' }),
   after: z.string().meta({ description: 'The snapshot after' }),
   staged: z
     .array(z.object({ path: z.string(), mode: z.string(), blob: z.string() }))
     .optional()
-    .meta({ description: 'What was staged of these files, and is not staged any more' }),
+    .meta({ description: 'The staged content of these files, which the discard has unstaged' }),
 })
 export type Discarded = z.infer<typeof Discarded>
 

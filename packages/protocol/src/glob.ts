@@ -4,7 +4,7 @@ export type GlobOptions = { readonly barred?: RegExp; readonly question?: boolea
 type Piece = { readonly text: string; readonly holes: readonly number[] }
 
 /**
- * Whether a whole text matches a pattern: `*` matches any text, `\*` matches `*`, and `\\` matches `\`. Each literal
+ * True if a whole text matches a pattern: `*` matches any text, `\*` matches `*`, and `\\` matches `\`. Each literal
  * piece is matched at its first occurrence, so the time grows with the length of the text and never with the number
  * of ways to split it. The first occurrence is enough, even with `barred`: if it forces a star to match a barred
  * character, every later occurrence does, too.

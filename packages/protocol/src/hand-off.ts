@@ -10,7 +10,7 @@ const upTo = z.int().min(1).optional().meta({
   description: 'Only events up to this one are handed over; not used with `before`',
 })
 
-/** What a new session continues. */
+/** The session whose work a new session continues. `before` or `upTo` limits the events that are handed over. */
 export const HandOffSource = z.strictObject({
   sessionId: SessionId,
   before,
@@ -31,14 +31,14 @@ export type HandOffOrigin = z.infer<typeof HandOffOrigin>
 export const HandOffSize = z.object({
   characters: z.int(),
   turns: z.int().meta({ description: 'The number of turns of the session' }),
-  shortened: z.int().meta({ description: 'How many turns are told in part' }),
-  leftOut: z.int().meta({ description: 'How many turns are not told' }),
-  images: z.int().meta({ description: 'How many images are attached' }),
-  imagesNamed: z.int().meta({ description: 'How many images are only named' }),
+  shortened: z.int().meta({ description: 'The number of turns that are shortened' }),
+  leftOut: z.int().meta({ description: 'The number of turns that are left out' }),
+  images: z.int().meta({ description: 'The number of images that are attached' }),
+  imagesNamed: z.int().meta({ description: 'The number of images that are only named' }),
 })
 export type HandOffSize = z.infer<typeof HandOffSize>
 
-/** A hand-off before it is given to an agent. */
+/** The text of a hand-off, for review before an agent gets it. */
 export const HandOffPreview = HandOffSize.extend({
   text: z.string(),
   seq: z.int().meta({ description: 'The last event that is handed over; `upTo` of `from`' }),
@@ -46,7 +46,7 @@ export const HandOffPreview = HandOffSize.extend({
 })
 export type HandOffPreview = z.infer<typeof HandOffPreview>
 
-/** What a hand-off is asked for. */
+/** The query of the route that previews a hand-off. */
 export const HandOffQuery = z.object({
   agent: AgentId,
   model: z.string().optional(),

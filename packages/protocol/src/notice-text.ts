@@ -69,7 +69,7 @@ function leftText({ count, paths }: LeftPaths): string {
   return `Left alone: ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
 }
 
-/** Why a path was left alone, in a few words. */
+/** A short text for each reason why a path was left alone. */
 export const leftReasonTexts: Readonly<Record<LeftReason, string>> = {
   'changed-since': 'changed by somebody else',
   unclear: 'perhaps not changed by the agent',

@@ -158,7 +158,7 @@ describe('the JSON Schema', () => {
   })
 })
 
-/** Every `$ref` without a target, as a JSON pointer from the root. */
+/** All `$ref` values that have no target, searched from the root of the document. */
 function danglingRefs(root: unknown): string[] {
   const refs: string[] = []
   JSON.stringify(root, (key, value) => {

@@ -37,7 +37,7 @@ export const NewPairing = z.strictObject({
   }),
   scopes: Scopes.optional().meta({ description: 'By default, those of the caller' }),
   limits: Limits.optional().meta({ description: 'By default, those of the caller' }),
-  lifetimeMs: Lifetime.optional().meta({ description: 'How long the device stays signed in' }),
+  lifetimeMs: Lifetime.optional().meta({ description: 'The time for which the device stays signed in' }),
 })
 export type NewPairing = z.infer<typeof NewPairing>
 

@@ -102,7 +102,7 @@ export const Me = z.object({
   features: z
     .object({ terminals: z.boolean(), alerts: z.boolean() })
     .optional()
-    .meta({ description: 'What this server has. A server inside another program may have neither' }),
+    .meta({ description: 'The features of this server. A server inside another program may have neither' }),
 })
 export type Me = z.infer<typeof Me>
 

@@ -23,7 +23,7 @@ export function projectIdOf({ project, place }: ProjectAt): ProjectId {
   return `prj_${base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`
 }
 
-/** Undefined for a text that `projectIdOf` does not make. */
+/** Returns undefined for a text that is not the id of a project. */
 export function projectOfId(id: ProjectId): ProjectAt | undefined {
   try {
     const base64 = id.slice('prj_'.length).replaceAll('-', '+').replaceAll('_', '/')
@@ -50,7 +50,7 @@ export function projectRoot(project: string): string {
   return root === '' ? '/' : (root ?? project)
 }
 
-/** The name of a project to which nobody has given one. */
+/** The default name of a project. */
 export function projectName(project: string): string {
   const root = projectRoot(project)
   const last = root.split(/[/\\]/).findLast((part) => part !== '') ?? root

@@ -4,7 +4,7 @@ import { SessionId } from './ids.ts'
 import { taggedUnion } from './tagged-union.ts'
 
 const handOff = SessionId.optional().meta({
-  description: 'The text is a hand-off of this session: it tells what happened there',
+  description: 'The session of which the text is a hand-off',
 })
 
 const TextPart = z.object({ type: z.literal('text'), text: z.string(), handOff })

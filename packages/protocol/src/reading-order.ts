@@ -50,7 +50,7 @@ export function placeBlocks(
 }
 
 type Ahead = {
-  /** The prompts that have blocks of another turn below them. */
+  /** The prompts below which there are blocks of another turn. */
   readonly ahead: ReadonlySet<Block>
   /** The index of the first prompt with no turn below it yet. Later blocks may belong above that prompt. */
   readonly undecided: number

@@ -84,7 +84,7 @@ export function redactedFields(event: SessionEvent): Record<string, unknown> | u
   return Object.fromEntries(kept.filter(([, value]) => value !== undefined))
 }
 
-/** Whether an event has content, which an administrator can redact. */
+/** True if an event has content, which an administrator can redact. */
 export function hasContent({ type }: Pick<SessionEvent, 'type'>): boolean {
   return Object.hasOwn(contents, type)
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { LeftOut } from './snapshot.ts'
 
-/** The id of a tree in the shadow of a project. */
+/** The id of a git tree that a snapshot stored. */
 const Tree = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'the id of a tree')
 
-/** Why a path is not restored. The first two can be overruled: a command that names the path restores it. */
+/**
+ * The reason why a restoration leaves a path alone. A command that names the path overrules the first two reasons.
+ */
 export const LeftReason = z.enum([
   'changed-since',
   'unclear',
@@ -36,7 +38,7 @@ export function leftPaths(paths: readonly LeftPath[], before?: LeftPaths): LeftP
   return count === 0 ? undefined : { count, paths: all.slice(0, maxLeftPaths) }
 }
 
-/** What a restoration changed: exactly the paths in which two trees differ. */
+/** The files that a restoration changed: exactly the paths in which two trees differ. */
 export const RestoredFiles = z.object({
   before: Tree.meta({ description: 'The tree with the restored paths as they were before' }),
   after: Tree.meta({ description: 'The tree after the restoration' }),
@@ -47,7 +49,9 @@ export type RestoredFiles = z.infer<typeof RestoredFiles>
 
 export const RewindFile = z.object({
   path: z.string().meta({ description: 'Relative to the folder of the session' }),
-  action: z.enum(['change', 'create', 'delete']).meta({ description: 'What the rewind does with the file' }),
+  action: z
+    .enum(['change', 'create', 'delete'])
+    .meta({ description: 'The effect of the rewind on the file' }),
   left: LeftReason.optional().meta({ description: `Why the path is left alone. ${leftReasons}` }),
 })
 export type RewindFile = z.infer<typeof RewindFile>
@@ -82,7 +86,7 @@ export type RewindPreview = z.infer<typeof RewindPreview>
 export const RewindFiles = {
   paths: z.array(z.string().min(1).max(4096)).max(20_000).optional().meta({
     description:
-      'The only files to restore, relative to the folder, also if somebody changed them since. Absent: all that only turns changed',
+      'The only files to restore, relative to the folder, even if others changed them since. Absent: all files that only turns changed',
   }),
   seen: Tree.optional().meta({
     description: '`seen` of the preview: files that changed since then are left alone',

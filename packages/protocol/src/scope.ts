@@ -47,7 +47,7 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   // A rewind changes files without a decision about each of them.
   'session.rewind': 'decide',
   'session.unrewind': 'decide',
-  // An agent needs a decision for each of these.
+  // For each of these operations, an agent would need the decision of a person.
   'changes.discard': 'decide',
   'changes.restore': 'decide',
   'changes.stage': 'decide',
@@ -112,7 +112,7 @@ type WideningFields = {
   readonly options?: object | undefined
 }
 
-/** Whether the settings let an agent do more than the mode `ask` does, or change the program that runs. */
+/** True if the settings let an agent do more than the mode `ask` does, or change the program that runs. */
 function widens({ mode, mcpServers, options }: WideningFields): boolean {
   return (
     isWideMode(mode) ||
@@ -121,7 +121,7 @@ function widens({ mode, mcpServers, options }: WideningFields): boolean {
   )
 }
 
-/** Whether agents make calls without asking in this mode. */
+/** True if agents make calls without asking in this mode. */
 export function isWideMode(mode: PermissionMode | undefined): boolean {
   return mode === 'accept-edits' || mode === 'bypass'
 }
@@ -130,7 +130,7 @@ function leavesReadOnly({ mode }: WideningFields, before: PermissionMode): boole
   return before === 'read-only' && mode !== undefined && mode !== 'read-only'
 }
 
-/** Whether an answer with this scope creates a rule that applies beyond its session. */
+/** True if an answer with this scope creates a rule that applies beyond its session. */
 function isWide(scope: string): boolean {
   return scope === 'project' || scope === 'always'
 }

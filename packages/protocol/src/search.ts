@@ -15,7 +15,7 @@ export const SearchHit = z.object({
   text: z.string().meta({ description: 'The part of the text around the found words' }),
   marks: z
     .array(z.tuple([z.int(), z.int()]))
-    .meta({ description: 'Where the found words start and end in `text`, in order' }),
+    .meta({ description: 'The start and the end of each found word in `text`, in order' }),
   session: SessionSummary,
 })
 export type SearchHit = z.infer<typeof SearchHit>
@@ -24,7 +24,8 @@ export const SearchPage = z.object({
   hits: z.array(SearchHit).meta({ description: 'The newest first' }),
   cursor: z.string().optional().meta({ description: 'Present if there are more hits' }),
   pending: z.int().optional().meta({
-    description: 'How many sessions are not searched completely yet, because they are still being indexed',
+    description:
+      'The number of sessions that are not searched completely yet, because they are still being indexed',
   }),
 })
 export type SearchPage = z.infer<typeof SearchPage>

@@ -134,7 +134,7 @@ export const sessionRoutes = {
   previewHandOff: {
     method: 'GET',
     path: '/api/sessions/:id/hand-off',
-    summary: 'The text with which another agent can continue the work of a session; changes nothing',
+    summary: 'Get the text with which another agent can continue the work of a session; changes nothing',
     scope: ['read', 'prompt'],
     limits: 'session',
     params: bySession,

@@ -75,7 +75,7 @@ export type OpenTurn = z.infer<typeof OpenTurn>
 export const KnownTask = Task.extend({ carried: z.array(CarriedAnswer).optional() })
 export type KnownTask = z.infer<typeof KnownTask>
 
-/** The last rewind, with what undoing it brings back. */
+/** The last rewind, with the values of the state that undoing it restores. */
 export const LastRewind = z.object({
   seq: z.int().meta({ description: 'The seq of its event' }),
   promptId: z.string(),
@@ -147,7 +147,7 @@ export const SessionState = z.object({
   mcpServers: McpServers.optional(),
   forkPending: z.boolean().meta({ description: "The agent's conversation has not been forked yet" }),
   forkPoint: ForkPoint.optional().meta({
-    description: 'Where the conversation will be forked. Absent: at its end',
+    description: 'The point at which the conversation will be forked. Absent: its end',
   }),
   rewound: LastRewind.optional().meta({ description: 'The last rewind, until the next turn' }),
   restore: OpenRestore.optional().meta({ description: 'The restoration of files that is being done' }),

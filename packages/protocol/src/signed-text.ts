@@ -29,7 +29,7 @@ export function answerText({ sessionId, requestId, answers, commandId }: SignedA
   return ['parley answer 1', sessionId, requestId, sortedJson(answers), commandId].join('\n')
 }
 
-/** JSON with sorted keys, so that a value has one text however it was sent. */
+/** JSON with sorted keys, so that equal values have equal texts. */
 function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_, field: unknown) =>
     typeof field === 'object' && field !== null && !Array.isArray(field)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** When a snapshot was taken: before or after a turn, or because somebody asked for it. */
+/** The occasion of a snapshot: before a turn, after a turn, or on request. */
 export const SnapshotWhen = z.enum(['before', 'after', 'asked'])
 export type SnapshotWhen = z.infer<typeof SnapshotWhen>
 

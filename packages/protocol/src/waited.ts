@@ -1,8 +1,8 @@
 import type { Block, BlockOf } from './block.ts'
 
 /**
- * Maps each tool call and each end of a turn to the time, in milliseconds, during which at least one of its requests
- * waited for an answer. Requests that overlap count once; a request that is still open does not count.
+ * Maps each tool call, and each end of a turn, to its waiting time in milliseconds: the time during which at least
+ * one of its requests waited for an answer. Overlapping requests count once; open requests do not count.
  */
 export function waitsOf(timeline: readonly Block[]): ReadonlyMap<Block, number> {
   const byCall = new Map<string, Asked[]>()

@@ -7,17 +7,19 @@ import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 import { ViewedFile, ViewedMarks } from './viewed.ts'
 
-/** With `scope`, `base` has no meaning; with `side`, neither has a meaning. */
+/** If `scope` is set, `base` is ignored. If `side` is set, both are ignored. */
 const comparison = {
   base: z.string().default('HEAD'),
   scope: ChangeScope.optional(),
   side: ChangeSide.optional().meta({
-    description: 'staged: what is staged, compared with HEAD. unstaged: the folder, compared with it',
+    description: 'staged: the index, compared with HEAD. unstaged: the folder, compared with the index',
   }),
   turn: z.string().optional().meta({ description: 'For the scope `turn`: its id; by default the last turn' }),
 }
 
-/** Widens a request to files that git does not list. A shell could read them too. */
+/**
+ * Includes files that git does not list. It needs the scope `terminal`, because a shell could read the same files.
+ */
 const all = {
   all: z
     .enum(['true', 'false'])

@@ -6,7 +6,8 @@ export const worktreeRoutes = {
   offerWorktree: {
     method: 'GET',
     path: '/api/worktrees/offer',
-    summary: 'What a worktree for a new session in the folder `cwd` can be made of',
+    summary:
+      'Get the branches and files from which a worktree for a new session in the folder `cwd` can be made',
     scope: ['read', 'prompt'],
     limits: 'refused',
     query: z.object({ cwd: z.string().min(1) }),
@@ -24,7 +25,7 @@ export const worktreeRoutes = {
   getWorktree: {
     method: 'GET',
     path: '/api/sessions/:id/worktree',
-    summary: 'The worktree of a session, with what its removal would delete',
+    summary: 'Get the worktree of a session, with the content that its removal would delete',
     scope: 'read',
     limits: 'session',
     params: bySession,

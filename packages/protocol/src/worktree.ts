@@ -25,14 +25,14 @@ export const PlannedWorktree = z.object({
   base: z.string().meta({ description: 'The commit at which the branch began' }),
   from: z.string().optional().meta({ description: 'The name of the branch that was at that commit' }),
   path: z.string(),
-  source: z.string().meta({ description: 'The work tree that it was made from' }),
+  source: z.string().meta({ description: 'The work tree from which it was made' }),
   copy: z.array(z.string()).optional().meta({ description: 'The ignored files to copy from there' }),
   remote: z.literal(true).optional().meta({
     description:
       'It began at a branch of another repository: it inherits no trust and no files, and setup does not run',
   }),
   of: SessionId.optional().meta({
-    description: 'The session for which it was made, if this session only works there too',
+    description: 'The session for which it was made, if that is another session',
   }),
 })
 export type PlannedWorktree = z.infer<typeof PlannedWorktree>
@@ -40,7 +40,7 @@ export type PlannedWorktree = z.infer<typeof PlannedWorktree>
 export const WorktreeAction = z.enum(['make', 'remove', 'restore'])
 export type WorktreeAction = z.infer<typeof WorktreeAction>
 
-/** What happens to the branch of a worktree that is removed. */
+/** The fate of the branch when its worktree is removed. */
 export const BranchFate = z.enum(['keep', 'delete'])
 export type BranchFate = z.infer<typeof BranchFate>
 
@@ -79,13 +79,14 @@ export const RemovedWorktree = z.object({
   branch: z.enum(['kept', 'deleted']),
   head: z.string().optional().meta({ description: 'The commit that was checked out' }),
   tree: z.string().optional().meta({ description: 'The last snapshot of the folder' }),
-  missing: z.literal(true).optional().meta({ description: 'Its folder was found to be gone' }),
+  missing: z.literal(true).optional().meta({ description: 'Its folder was deleted by hand' }),
 })
 export type RemovedWorktree = z.infer<typeof RemovedWorktree>
 
 /**
- * making, preparing, restoring, removing: the host is doing this; a restart repeats it. ready: the agent can work there.
- * failed: there is no folder, because it could not be made or prepared. removed: there is no folder; it can be restored.
+ * making, preparing, restoring, removing: the host performs this step, and a restart repeats it. ready: the agent can
+ * work in the worktree. failed: there is no folder, because it could not be made or prepared. removed: there is no
+ * folder, but it can be restored.
  */
 export const WorktreePhase = z.enum([
   'making',
@@ -108,19 +109,19 @@ export const KnownWorktree = PlannedWorktree.extend({
   saved: z
     .object({ head: z.string().optional(), tree: z.string().optional() })
     .optional()
-    .meta({ description: 'What is restored: the commit and the snapshot before the removal' }),
+    .meta({ description: 'The commit and the snapshot before the removal, which a restoration restores' }),
   removed: RemovedWorktree.optional(),
 })
 export type KnownWorktree = z.infer<typeof KnownWorktree>
 
 const underWay: ReadonlySet<WorktreePhase> = new Set(['making', 'preparing', 'removing', 'restoring'])
 
-/** Whether the host is making, preparing, removing or restoring the worktree of a session. */
+/** True if the host is making, preparing, removing or restoring the worktree of a session. */
 export function isWorktreeUnderWay(worktree: Pick<KnownWorktree, 'phase'> | undefined): boolean {
   return worktree !== undefined && underWay.has(worktree.phase)
 }
 
-/** What `worktree.remove` would delete, beside files that are tracked and committed. */
+/** The content that `worktree.remove` would delete, apart from tracked files that are committed. */
 export const WorktreeLoss = z.object({
   changes: z
     .int()
@@ -141,7 +142,7 @@ export const WorktreeLoss = z.object({
 })
 export type WorktreeLoss = z.infer<typeof WorktreeLoss>
 
-/** Whether everything that the removal would delete is also elsewhere, apart from ignored folders. */
+/** True if everything that the removal would delete also exists elsewhere. Ignored folders do not count. */
 export function losesNothing({ changes, commits, loose, ignoredFiles, leftOut }: WorktreeLoss): boolean {
   return changes + commits + loose + ignoredFiles + leftOut.length === 0
 }
@@ -151,8 +152,10 @@ export const SessionWorktree = z.object({
   worktree: KnownWorktree,
   isThere: z.boolean(),
   bytes: z.number().optional(),
-  loss: WorktreeLoss.optional().meta({ description: 'Absent if the folder is gone' }),
-  others: z.array(SessionId).meta({ description: 'Other sessions that work there and are not archived' }),
+  loss: WorktreeLoss.optional().meta({ description: 'Absent if the folder does not exist' }),
+  others: z
+    .array(SessionId)
+    .meta({ description: 'Other sessions that work in the worktree and are not archived' }),
 })
 export type SessionWorktree = z.infer<typeof SessionWorktree>
 
@@ -171,7 +174,7 @@ export const ListedWorktree = z.object({
 })
 export type ListedWorktree = z.infer<typeof ListedWorktree>
 
-/** What a worktree of a folder's repository can be made of. */
+/** The branches from which a worktree of a folder's repository can be made. */
 export const WorktreeOffer = z.object({
   refused: ErrorInfo.optional().meta({
     description: 'Why no worktree can be made; the other fields are then empty',

@@ -65,7 +65,7 @@ export async function inTime(name: string, play: Promise<void>): Promise<void> {
 export const uuidPattern = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 export const portPattern = /127\.0\.0\.1:\d+/g
 
-/** Replaces ids by numbered ones, so that they stay consistent in one recording. */
+/** Returns a function that replaces each id by a numbered id. The numbers are consistent within one recording. */
 export function numbering(name: (count: number) => string): (id: string) => string {
   const known = new Map<string, string>()
   return (id) => {

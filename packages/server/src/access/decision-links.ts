@@ -62,8 +62,8 @@ export type LinkUse = {
 }
 
 /**
- * Links that decide one permission request, once. A link is never more than a narrow copy of the rights of the device
- * or token that created it: when these end, so does the link.
+ * Links that decide one permission request, once. A link has at most the rights of the device or token that created
+ * it, and stops working when those rights end.
  */
 export class DecisionLinks {
   readonly #parts: DecisionLinkParts
@@ -133,13 +133,13 @@ export class DecisionLinks {
       .map(shown)
   }
 
-  /** Rejects with ParleyError `not_found` for a link that the principal may not see, or that is over. */
+  /** Rejects with ParleyError `not_found` for a link that the principal may not see or that can no longer decide. */
   async revoke(principal: Principal, linkId: string): Promise<DecisionLink> {
     const { store, host, now } = this.#parts
     const link = (await store.unrevokedDecisionLinks(now())).find(({ id }) => id === linkId)
     const isSeen = link && isShownTo(principal, link)
     if (isSeen) await expectReach(host, principal, link.session)
-    // A link that is used is revoked too, as long as its request is open: the decision may still be refused.
+    // A used link can still be revoked while its request is open, because its decision may be refused.
     const session = isSeen && (await sessionOf(host, link.session))
     const canDecide = session && (link.usedAt === undefined || isOpenIn(session, link))
     if (canDecide && (await store.revokeDecisionLink(linkId, now()))) return shown(link)

@@ -79,8 +79,8 @@ export class Devices {
   }
 
   /**
-   * The credential of a new device. Throws ParleyError `validation_error` unless it is a P-256 key, or a secret and
-   * this server allows secrets.
+   * The credential of a new device: a P-256 key or, if this server allows secrets, a secret. Throws ParleyError
+   * `validation_error` for anything else.
    */
   credentialOf({ publicKey, secret }: Pick<NewDevice, 'publicKey' | 'secret'>): DeviceCredential {
     if ((publicKey === undefined) === (secret === undefined))

@@ -112,7 +112,7 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
   const isVisible = (session: SessionSummary) => permitsSession(limits, session)
   const follow = ofSession(['read'], host.follow)
   return {
-    // The limits are part of the query. A cursor that passed over other sessions would show that there are some.
+    // The limits are part of the query, because a cursor that skips other sessions would reveal that they exist.
     list: needing(['read'], async (query: Parameters<Host['list']>[0]) => {
       const { sessions, ...page } = await host.list({ ...query, ...defined({ within: limits }) })
       return { ...page, sessions: sessions.filter(isVisible) }
@@ -140,7 +140,7 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
     seal: ofSession(['read'], host.seal),
     changeScope: ofSession(['read'], host.changeScope),
     branch: ofSession(['read'], host.branch),
-    // The credentials of the person who runs the server are used.
+    // Needs the scope `prompt` too, because the request uses the credentials of the person who runs the server.
     pullRequest: ofSession(['read', 'prompt'], host.pullRequest),
     follow,
     followOwned: ofSession(['read'], host.followOwned),
@@ -275,7 +275,7 @@ function unlimited<Args extends unknown[], Result>(
   }
 }
 
-/** Whether a change is announced to the principal. The folder and the agent of a deleted session are not checked. */
+/** True if a change is announced to the principal. The folder and the agent of a deleted session are not checked. */
 export function seesChange({ scopes, limits }: Principal, { session, summary }: SessionChange): boolean {
   if (!scopes.has('read')) return false
   return summary ? permitsSession(limits, summary) : limits?.sessions?.includes(session) !== false
@@ -316,7 +316,7 @@ const foldersOfMerge = (merge: { readonly folder?: string | undefined } | undefi
 
 const dependsOnMode: ReadonlySet<Command['type']> = new Set(['session.configure', 'session.fork'])
 
-/** The parsed command. A command of a wrong shape is returned as it is; the host then refuses it. */
+/** The parsed command. A command of a wrong shape is returned unchanged; the host then refuses it. */
 function checkedCommand(command: CommandInput): Command {
   return Command.safeParse(command).data ?? (command as Command)
 }

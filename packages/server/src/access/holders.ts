@@ -11,7 +11,7 @@ export type Holder<Data extends GrantData = GrantData> = {
   data: Data
   readonly held: Set<() => void>
   expiry?: NodeJS.Timeout
-  /** The principal that was computed last, with the record of the person that it was computed from. */
+  /** The last computed principal, and the record of the person from which it was computed. */
   derived?: {
     readonly person: AccessRecord
     readonly data: Data
@@ -26,7 +26,7 @@ export type Caller = {
   readonly principal: Principal
   readonly isRevoked: boolean
   /**
-   * Whether the access was revoked. If this process may have missed a revocation, it reads the stored records first.
+   * True if the access was revoked. If this process may have missed a revocation, it reads the stored records first.
    * Rejects with ParleyError `busy` if the records cannot be read.
    */
   isSignedOut(): Promise<boolean>
@@ -81,7 +81,10 @@ export class Holders {
     return this.#isLoaded
   }
 
-  /** Whether this process learns of every revocation. */
+  /**
+   * True if the other processes wait until this one has applied a change. This process then learns of every
+   * revocation.
+   */
   get isWaitedFor(): boolean {
     return this.#store.shared?.isWaitedFor !== false
   }
@@ -166,7 +169,7 @@ export class Holders {
     return principal
   }
 
-  /** Whether the device or token is revoked or expired. Its record is kept only to report the reason. */
+  /** True if the device or token is revoked or expired. Its record is kept only to report the reason. */
   isOver({ record, data }: Holder): boolean {
     return record.retiredAt !== undefined || isExpired(data)
   }

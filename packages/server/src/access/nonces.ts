@@ -28,7 +28,7 @@ export function createNonces({ lifetimeMs, now, suffix = () => '' }: NonceOption
       const content = Buffer.concat([randomBytes(randomLength), time])
       return Buffer.concat([content, codeOf(content)]).toString('base64url') + suffix()
     },
-    /** Whether this process made the nonce, and it has neither expired nor been used. */
+    /** True if this process made the nonce, and the nonce is neither expired nor used. */
     isFresh(nonce: string): boolean {
       if (!nonce.endsWith(suffix())) return false
       const bytes = Buffer.from(nonce.slice(0, nonce.length - suffix().length), 'base64url')

@@ -18,7 +18,7 @@ export { invitePrefix }
 const maxPeople = 1000
 const maxInvites = 100
 
-/** The known facts about an invited person. */
+/** The data about an invited person that is known when the person accepts. */
 export type Guest = {
   /** The name that the person chose. */
   readonly name?: string | undefined
@@ -152,7 +152,7 @@ export class People {
     })
   }
 
-  /** Performs changes one after the other. Each starts from the stored records. */
+  /** Performs changes one after another. Each change starts from the stored records. */
   #alone<Result>(change: () => Promise<Result>): Promise<Result> {
     const done = this.#changing.then(async () => {
       await this.#holders.reload()
@@ -185,7 +185,7 @@ export class People {
     throw new ParleyError('not_found', `There is no person ${personId}. List the people to see their ids.`)
   }
 
-  /** The invitations that have not expired. Removes the others. */
+  /** Returns the invitations that have not expired, and removes the expired ones. */
   async #openInvites(): Promise<{ record: AccessRecord; data: InviteData }[]> {
     const open: { record: AccessRecord; data: InviteData }[] = []
     for (const record of await this.#store.accessRecords()) {

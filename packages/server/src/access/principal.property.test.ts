@@ -13,7 +13,7 @@ import {
   type SessionFacts,
 } from './principal.ts'
 
-/** Names that share a prefix or are special in paths, so that a comparison of plain texts would mix them up. */
+/** Names that share a prefix or are special in paths. A comparison of plain texts would confuse them. */
 const segment = fc.constantFrom('a', 'ab', 'a b', 'A', '..', '.', 'a.', 'é')
 const realSegment = fc.constantFrom('a', 'ab', 'a b', 'A', 'a.', 'é')
 const realFolder = fc.array(realSegment, { maxLength: 4 }).map((names) => `/${names.join('/')}`)
@@ -40,7 +40,7 @@ const rights: fc.Arbitrary<Rights> = fc.record({
   expiresAt: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
 })
 
-/** Whether `folder` is `parent` or inside it, computed from the names of the folders. */
+/** True if `folder` is `parent` or inside it, computed from the names of the folders. */
 function isInside(folder: string, parent: string): boolean {
   const names = (path: string) => path.split('/').filter((name) => name !== '')
   return names(parent).every((name, index) => names(folder)[index] === name)

@@ -12,7 +12,7 @@ export type Principal = {
   /** Absent if the principal may use every session, folder and agent. */
   readonly limits?: Limits | undefined
   readonly expiresAt?: number | undefined
-  /** The server accepts decisions only from browsers, so this token does not have the scope decide. */
+  /** Set if the token lacks the scope decide because the server accepts decisions only from browsers. */
   readonly isBarredFromDeciding?: true
   /** Only for an embedded principal: aborts when the access ends. Its connections are then closed. */
   readonly signal?: AbortSignal
@@ -27,12 +27,14 @@ export function actorOf({ person, kind, id, name }: Principal, via: Via): Actor 
 /** Scopes that limits cannot restrict: a shell can read every folder, and an administrator can grant more rights. */
 const unlimitable: readonly Scope[] = ['terminal', 'admin']
 
-/** Whether the principal has the scope. A principal with limits never has a scope that limits cannot restrict. */
+/** True if the principal has the scope. A principal with limits never has a scope that limits cannot restrict. */
 export function holds({ scopes, limits }: Principal, scope: Scope): boolean {
   return scopes.has(scope) && !(limits && unlimitable.includes(scope))
 }
 
-/** Whether the access of the principal has ended. Connections that are open at that moment are closed by their face. */
+/**
+ * True if the access of the principal has ended. Connections that are open at that moment are closed by their face.
+ */
 export function isOver({ expiresAt, signal }: Principal): boolean {
   return signal?.aborted === true || (expiresAt !== undefined && expiresAt <= Date.now())
 }
@@ -58,8 +60,8 @@ export function expectScopes(principal: Principal, needed: readonly Scope[]): vo
 export type Held = Rights & { readonly id: string; readonly personId: string }
 
 /**
- * Whether the principal may see the device or token. An administrator sees all, a browser sees those of its person, and
- * a token sees only itself.
+ * True if the principal may see the device or token. An administrator sees all, a browser sees those of its person,
+ * and a token sees only itself.
  */
 export function maySee(principal: Principal, { id, personId }: Pick<Held, 'id' | 'personId'>): boolean {
   if (holds(principal, 'admin') || id === principal.id) return true
@@ -85,7 +87,7 @@ export function expectRevocable(principal: Principal, held: Held): void {
     )
 }
 
-/** The rights that a principal can give at most: its own. */
+/** The most that a principal can grant: its own rights. */
 export function rightsOf({ scopes, limits, expiresAt }: Principal): Rights {
   return { scopes: [...scopes], ...defined({ limits, expiresAt }) }
 }

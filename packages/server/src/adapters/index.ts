@@ -17,7 +17,6 @@ import { createDemoAdapter, type DemoOptions } from './scripted/demo.ts'
 export type BuiltInAdapterOptions = {
   /** The environment of this process. Agents receive only the variables that they need. */
   readonly env?: Environment
-  /** The agents folder. */
   readonly agentsFolder?: string
   /** Formats a command of Parley's own program for advice to people. By default, the program is called `parley`. */
   readonly parley?: ParleyCommand

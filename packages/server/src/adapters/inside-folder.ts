@@ -11,7 +11,7 @@ import { isProtectedPath } from './protected-paths.ts'
 const notPlain = /^(~|[a-z][a-z\d+.-]*:\/\/)/i
 
 /**
- * Whether a path, as an agent names it, lies in one of the session's folders. Every link is followed, and the file
+ * True if a path, as an agent names it, lies in one of the session's folders. Every link is followed, and the file
  * need not exist. A path that cannot be resolved is outside.
  */
 export function isInsideFolders(path: string, cwd: string, directories: readonly string[] = []): boolean {
@@ -43,8 +43,8 @@ const reading: ReadonlySet<ToolKind> = new Set(['read', 'search'])
 const changing: ReadonlySet<ToolKind> = new Set(['edit', 'delete', 'move'])
 
 /**
- * Whether the files that a request names lie outside the session's folders, and whether the request changes a protected
- * file. A change that names no file may affect any file.
+ * Reports whether the files that a request names lie outside the session's folders, and whether the request changes a
+ * protected file. A change that names no file may affect any file.
  */
 export function reachOf(kind: ToolKind, paths: readonly string[], session: Session): Reach {
   const isChange = changing.has(kind)

@@ -56,7 +56,7 @@ type Work = InstallRequest & {
 }
 
 const checkMs = 60_000
-/** Arguments of npm. They override those settings of the person that would change what is installed. */
+/** Arguments of npm. They override settings of the person that would change the installed files. */
 const npmInstall = [
   'install',
   '--save-exact',
@@ -90,7 +90,7 @@ export async function installAgent(request: InstallRequest): Promise<Installed> 
 }
 
 /**
- * Whether the package must contain the program. An adapter that loads a library may use another program of this
+ * True if the package must contain the program. An adapter that loads a library may use another program of this
  * machine.
  */
 async function needsProgram({ library, withProgram = false, signal }: InstallRequest): Promise<boolean> {

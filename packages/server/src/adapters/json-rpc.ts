@@ -18,7 +18,7 @@ export class JsonRpcError extends Error {
 export const methodNotFound = -32601
 
 export type JsonRpcOptions = {
-  /** Whether messages have the member `jsonrpc`. Some programs leave it out. */
+  /** True if messages have the member `jsonrpc`. Some programs leave it out. */
   readonly withVersion?: boolean
   send(message: object): void
   request(request: JsonRpcRequest): void

@@ -20,7 +20,7 @@ export function endMarked(mark: string): void {
   kill(processesWith(markVariable, mark))
 }
 
-/** Marks other processes than agents, and ends all that have a mark. */
+/** Marks processes that are not agents, and ends all processes that have a mark. */
 export const processMarks = {
   variables: (mark: string) => ({ [markVariable]: mark }),
   end: endMarked,

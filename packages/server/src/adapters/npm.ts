@@ -27,8 +27,8 @@ const ofAnotherRun = [
 ].flatMap((name) => [`npm_config_${name}`, `NPM_CONFIG_${name.toUpperCase()}`])
 
 /**
- * Finds npm. npm runs on the Node of this process if possible, because it selects packages for the Node that it runs
- * on, and the agent will run on the Node of this process. On some systems, npm runs only on the Node of the system.
+ * Finds npm. npm selects packages for the Node that it runs on, and the agent will run on the Node of this process,
+ * so npm runs on that Node too, if possible. On some systems, npm runs only on the Node of the system.
  */
 export async function findNpm(env: Environment, signal?: AbortSignal): Promise<Npm> {
   const path = findProgram({ name: 'npm', env: { PATH: pathWithNodeLast(env.PATH) } })

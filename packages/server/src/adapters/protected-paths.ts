@@ -24,8 +24,8 @@ function names(list: string): ReadonlySet<string> {
 }
 
 /**
- * Whether a path is protected. Looks only at the path segments, case-insensitively. The path may be absolute
- * or relative.
+ * True if a path is protected. Looks only at the path segments, case-insensitively. The path may be absolute or
+ * relative.
  */
 export function isProtectedPath(path: string): boolean {
   const parts = path.split(/[\\/]+/).map(plainName)

@@ -5,7 +5,7 @@ import type { SendParts } from './send.ts'
 
 /** Settings of alerts, from `alerts` in config.json. */
 export type AlertSettings = {
-  /** Webhooks and ntfy servers may have private addresses, and use http there. */
+  /** Permits private addresses, and http at these addresses, for webhooks and ntfy servers. */
   readonly privateTargets?: boolean | undefined
   /** Origins of push services that may have a private address. */
   readonly pushServices?: readonly string[] | undefined

@@ -68,7 +68,7 @@ export async function alertsUnderTest(
     async add(given: NewTarget, by: Principal = owner) {
       principals.set(by.id, by)
       const target = await book.add(by, given)
-      // Events in the millisecond in which the target is added cause no alerts.
+      // Events in the same millisecond as the addition of a target cause no alerts.
       world.time.advance(1)
       return target
     },

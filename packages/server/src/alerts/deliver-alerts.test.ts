@@ -234,7 +234,7 @@ describe('a webhook', () => {
     const url = `${receiver.origin}/hook`
     const target = await tested.add({ kind: 'webhook', url, ...given } as NewTarget)
     secret = target.secret ?? ''
-    // The library compares the time in the signature with its own clock.
+    // The library compares the time in the signature with its own clock, not with the test clock.
     return {
       ...{ tested, receiver, target },
       async [Symbol.asyncDispose]() {

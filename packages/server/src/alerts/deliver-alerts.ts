@@ -22,7 +22,7 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 /** The waits before the further attempts, as Standard Webhooks recommends. */
 const retryWaitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, ...[2, 5, 10, 14, 20, 24].map((n) => n * hourMs)]
-/** A retry is delayed further by a random part of its wait, up to this share, so that many retries do not coincide. */
+/** The maximum share of its wait by which a retry is delayed at random, so that many retries do not coincide. */
 const jitter = 0.2
 const longestRetryAfterMs = 24 * hourMs
 
@@ -37,7 +37,7 @@ export async function deliver(parts: DeliverParts, claimed: ClaimedDelivery): Pr
   if (!target || !isWanted || claimed.expiresAt <= now()) return done(attempts > 1)
   const alert = JSON.parse(claimed.body) as Alert
   const verdict = await verdictOn(parts, target, alert, claimed)
-  // An earlier attempt may have reached the target.
+  // After an earlier attempt, the delivery counts as sent, because that attempt may have reached the target.
   if (verdict === 'drop') return done(attempts > 1)
   const until = verdict === 'wait' ? now() + parts.waitMs : (parts.paused.get(targetId) ?? 0)
   if (until > now())
@@ -65,7 +65,7 @@ export async function note(
   await store.noteTarget(id, { at: now(), ok, ...defined({ status, error: error?.slice(0, 300) }) })
 }
 
-/** Whether to send an alert for a person now, later or never. A webhook gets every alert. */
+/** Decides whether an alert for a person is sent now, later or never. A webhook gets every alert. */
 async function verdictOn(
   parts: DeliverParts,
   { data }: KnownTarget,

@@ -47,7 +47,7 @@ export async function deriveAlerts(parts: DeriveParts, sessionId: string): Promi
   return store.addAlerts({ session: sessionId, from, to, epoch: record.epoch, deliveries })
 }
 
-/** Whether a target may still get alerts. A webhook needs the scope with which it was added. */
+/** True if a target may still get alerts. A webhook needs the scope with which it was added. */
 export function mayLearn(principal: Principal, { kind }: TargetData): boolean {
   return holds(principal, 'read') && (kind === 'push' || holds(principal, 'admin'))
 }

@@ -7,7 +7,7 @@ import { type AddressClass, classOf } from './address.ts'
 
 /** The addresses to which requests may be sent, apart from public addresses over https. */
 export type RequestRules = {
-  /** Webhooks and ntfy servers may have private addresses, and use http there. */
+  /** Permits private addresses, and http at these addresses, for webhooks and ntfy servers. */
   readonly privateTargets?: boolean | undefined
   /** Origins of push services that may have any address that is not forbidden. */
   readonly pushServices?: readonly string[] | undefined

@@ -50,7 +50,7 @@ export function shownTarget({ id, createdAt, data }: KnownTarget, last?: unknown
   }
 }
 
-/** Whether the target notifies a person, who may already be looking at the console. A webhook notifies a program. */
+/** True if the target notifies a person, who may already be looking at the console. A webhook notifies a program. */
 export function isForPerson({ kind }: TargetData): boolean {
   return kind !== 'webhook'
 }

@@ -23,8 +23,8 @@ function holderOf(page: string): Holder | undefined {
 }
 
 /**
- * Whether the person has a visible page in which the alert can be seen and, if it is about an open request, answered. A
- * page of a browser with fewer rights must not delay the alerts of the other browsers of the person.
+ * True if the person has a visible page in which the alert can be seen and, if it is about an open request, answered.
+ * A page of a browser with fewer rights must not delay the alerts of the other browsers of the person.
  */
 export async function isShownInPage(parts: PageParts, personId: string, alert: Alert): Promise<boolean> {
   const pages = await parts.store.visiblePages(personId, parts.now())

@@ -38,7 +38,7 @@ export function encryptPush(
   const key = derive(secret, salt, Buffer.from('Content-Encoding: aes128gcm\0'), 16)
   const nonce = derive(secret, salt, Buffer.from('Content-Encoding: nonce\0'), 12)
   const cipher = createCipheriv('aes-128-gcm', key, nonce)
-  // The byte 2 ends the last record.
+  // The padding delimiter 2 marks the last record.
   const encrypted = Buffer.concat([cipher.update(message), cipher.update(Buffer.of(2)), cipher.final()])
   const header = Buffer.alloc(21)
   salt.copy(header)

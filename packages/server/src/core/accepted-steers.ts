@@ -4,9 +4,9 @@ import type { SessionContext } from './session-services.ts'
 import { takeUp } from './turn-transactions.ts'
 
 /**
- * Steered prompts of an agent that accepts them but does not report when it takes them up. They count as taken up at
- * once, except while a request is open: the agent then waits, and would lose them if its process ended. In that case
- * they count as taken up when the agent continues.
+ * The steered prompts of an agent that accepts them but does not report when it takes them up. A prompt counts as
+ * taken up at once, unless a request is open. While a request is open, the agent waits and would lose the prompt if
+ * its process ended, so the prompt counts as taken up only when the agent continues.
  */
 export type AcceptedSteers = {
   accept(promptId: string): Promise<void>

@@ -4,7 +4,10 @@ import type { HostOptions } from './host-options.ts'
 import type { SessionStore } from './session-store.ts'
 
 const pageSize = 500
-/** How long the start waits for a folder, and for how many. A folder on a network may never answer. */
+/**
+ * A folder on a network may never answer, so the start waits `folderMs` for a folder, and for at most `maxLate` such
+ * folders.
+ */
 const folderMs = 2_000
 const maxLate = 3
 
@@ -17,8 +20,8 @@ type Parts = Pick<HostOptions, 'checkFolder' | 'projectOf'> & {
 
 /**
  * Adds the project to sessions of this place that earlier versions stored without one. Their logs are not changed. A
- * folder that is gone, or that has been replaced by a link, is a project by itself: nobody can tell which repository it
- * belonged to.
+ * folder that is gone, or that has been replaced by a link, becomes a project by itself, because its former
+ * repository is unknown.
  */
 export async function addProjects({ store, clock, place, checkFolder, projectOf }: Parts): Promise<void> {
   if (!projectOf) return

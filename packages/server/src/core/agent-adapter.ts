@@ -44,7 +44,10 @@ export type AgentAdapter = {
   readonly description?: string
   readonly capabilities: Capabilities
   readonly modes: readonly PermissionMode[]
-  /** The session options that the agent honours. Any other is refused with an error that names it, except `tools`. */
+  /**
+   * The session options that the agent supports. Any other option except `tools` is refused with an error that names
+   * it.
+   */
   readonly options?: readonly (keyof SessionOptions)[]
   /**
    * Members of `options` that take effect only when the agent starts: a change makes the host restart it before the
@@ -168,8 +171,8 @@ export type ConnectInput = {
   /** For agents with the capability `hostTools`. Undefined if the host has no tools for this session. */
   readonly hostTools?: HostTools
   /**
-   * The person trusts the folder: its settings, hooks and servers may load. Otherwise only the person's own settings
-   * load.
+   * True if the person trusts the folder: its settings, hooks and servers may load. Otherwise only the person's own
+   * settings load.
    */
   readonly trusted: boolean
   /**
@@ -285,9 +288,9 @@ export type AgentOutput =
  */
 export type Person = {
   /**
-   * Whether a rule or the mode refuses this call, or a person refused it or changed its input while the agent had no
-   * process. For agents that approve some calls by themselves: check before each call and, if this returns true, call
-   * `permit`, so that the refusal is recorded and the agent gets the changed input.
+   * True if a rule or the mode refuses this call, or if, while the agent had no process, a person refused the call or
+   * changed its input. The adapter of an agent that approves some calls by itself must check this before each call.
+   * If it is true, the adapter calls `permit`, which records the refusal or returns the changed input.
    */
   forbids(ask: PermissionAsk): boolean
   permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer>
@@ -304,16 +307,16 @@ export type PermissionAsk = {
   readonly reason?: string
   readonly readOnly?: boolean
   /**
-   * The call names a file outside the session's folders. Of the modes, only bypass allows it; a grant allows it only
-   * with `outside`.
+   * True if the call names a file outside the session's folders. Of the modes, only bypass allows it; a grant allows
+   * it only with `outside`.
    */
   readonly outside?: boolean
   /**
-   * The call changes a protected file (adapters/protected-paths.ts). Of the modes, only bypass allows it; a grant
-   * allows it only with `protected`.
+   * True if the call changes a protected file (adapters/protected-paths.ts). Of the modes, only bypass allows it; a
+   * grant allows it only with `protected`.
    */
   readonly protected?: boolean
-  /** The agent asks although its own mode accepts edits. Of the modes, only bypass allows the call. */
+  /** True if the agent asks although its own mode accepts edits. Of the modes, only bypass allows the call. */
   readonly insisted?: boolean
   readonly diffs?: readonly Diff[]
   /** The lasting answers that the agent itself suggests. */
@@ -358,9 +361,9 @@ export type HostToolAnnotations = {
   /** Shown to a person when the tool is called. */
   readonly title: string
   readonly kind: ToolKind
-  /** The tool changes nothing: it may run in a read-only session. */
+  /** True if the tool changes nothing: it may run in a read-only session. */
   readonly readOnly: boolean
-  /** The tool runs without asking, in every mode. A list of tools and a refusing rule still apply. */
+  /** True if the tool runs without asking, in every mode. A list of tools and a refusing rule still apply. */
   readonly safe: boolean
 }
 

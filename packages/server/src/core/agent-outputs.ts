@@ -71,8 +71,8 @@ class OutputRecorder {
   }
 
   /**
-   * Records one output. Returns undefined if that is done synchronously, so that a flood of deltas allocates
-   * no promises.
+   * Records one output. Returns undefined if the output was recorded synchronously, so that a flood of deltas
+   * allocates no promises.
    */
   record(output: AgentOutput): Promise<void> | undefined {
     const { log } = this.#context

@@ -11,7 +11,7 @@ export type AgentPackage = {
   readonly library?: {
     /** The path of the agent's program in an installation; undefined if the installation has none. */
     programIn(folder: string): string | undefined
-    /** Whether this machine has another program that the adapter can use. */
+    /** True if this machine has another program that the adapter can use. */
     hasOtherProgram(signal?: AbortSignal): Promise<boolean>
   }
 }

@@ -27,9 +27,9 @@ export type NewDelivery = {
 export type ClaimedDelivery = Pick<NewDelivery, 'target' | 'alert' | 'subject' | 'body' | 'expiresAt'> & {
   /** The number of claims of the delivery, including the current claim. */
   readonly attempts: number
-  /** A later delivery to the same target has the same subject. */
+  /** True if a later delivery to the same target has the same subject. */
   readonly isSuperseded: boolean
-  /** An earlier delivery to the same target with the same subject was sent. */
+  /** True if an earlier delivery to the same target with the same subject was sent. */
   readonly followsSent: boolean
 }
 
@@ -98,7 +98,6 @@ export type AlertStore = {
 
   /** Stores the time until which a page of a person counts as visible. Undefined means that it is no longer visible. */
   setPresence(page: string, personId: string, until: number | undefined): Promise<void>
-  /** The visible pages of a person. */
   visiblePages(personId: string, now: number): Promise<string[]>
 
   /** Returns the key that signs pushes. The first call creates it with `make` and stores it. */

@@ -21,7 +21,7 @@ export function isAskAgain(text: string): boolean {
 }
 
 /**
- * The text that names to the model the calls without a result. The agent's own record may be incomplete: some agents
+ * A text for the model that lists the calls without a result. The agent's own record may be incomplete: some agents
  * write it in batches, so a killed agent may have lost its last call and the results of the calls before it. A file
  * that the agent has read may have influenced a name or a title, so each is one line of limited length, and the title
  * is quoted.

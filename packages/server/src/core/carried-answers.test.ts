@@ -59,7 +59,7 @@ it('a carried answer that allows a call is void once the mode refuses the call',
   expect(answers).toMatchObject([{ outcome: 'denied', message: 'This session is read-only.' }])
 })
 
-it('a resumed agent is told which calls of its turn have no result', async () => {
+it('a resumed agent gets the calls of its turn that have no result', async () => {
   const call = (toolCallId: string, parent: { parentToolCallId?: string } = {}) =>
     ({
       type: 'tool-call.called',

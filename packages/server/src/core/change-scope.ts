@@ -13,19 +13,19 @@ import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** What a scope of changes compares. */
+/** The two states of the folder that a scope of changes compares. */
 export type ScopedMoments = Pick<Compared, 'marked' | 'shared' | 'turnId'> & {
-  /** For the scope `base`: the branch that a person has set for the project. Absent: the one that the repository names. */
+  /** For the scope `base`: the branch that a person has set for the project. Absent: the branch that the repository names. */
   readonly base?: string
-  /** Absent: there is no snapshot to compare with. */
+  /** Undefined if there is no snapshot to compare with. */
   readonly from?: KnownSnapshot
-  /** Absent: the folder as it is now. */
+  /** Undefined for the present state of the folder. */
   readonly to?: KnownSnapshot
 }
 
 export type ScopeQuery = {
   readonly scope: 'turn' | 'session' | 'base'
-  /** For the scope `turn`; by default the last turn. */
+  /** The id of the turn, for the scope `turn`. The default is the last turn. */
   readonly turn?: string | undefined
 }
 
@@ -59,7 +59,7 @@ function ofSession({ snapshots }: SessionState): ScopedMoments {
   return defined({ from: snapshots?.first })
 }
 
-/** How long after a turn its snapshot may still be taken. */
+/** The time after the end of a turn within which its snapshot may still be recorded. */
 const soonMs = 10_000
 
 async function ofTurn(
@@ -77,7 +77,7 @@ async function ofTurn(
   const next = index < 0 ? undefined : kept[index + 1]?.before
   if (after) return defined({ turnId, from: before, to: after })
   if (isLast && lastTurn && clock.now() - lastTurn.endedAt < soonMs) return defined({ turnId, from: before })
-  // The next best moment, if there is one.
+  // Without a snapshot after the turn, the comparison ends at the snapshot before the next turn, or at the present.
   return isLast || next ? defined({ turnId, from: before, to: next, marked: 'missing' as const }) : { turnId }
 }
 
@@ -85,7 +85,7 @@ const pageSize = 1000
 /** The maximum number of events that are searched for an older turn. */
 const maxSearched = 100_000
 
-/** Searches the log for the snapshots of a turn that the state does not keep. */
+/** Searches the log for the snapshots of a turn, for a turn whose snapshots are not in the state. */
 async function searchTurn(
   store: Parts['store'],
   { id, seq }: SessionState,
@@ -110,12 +110,18 @@ async function searchTurn(
 
 const listed = { limit: 100, pages: 5 }
 
-/** Whether another session in the same folder, or in one above or below it, had a turn in that time. */
+/**
+ * True if another session in the same folder, in a parent or in a subfolder of it, may have had a turn in that
+ * period.
+ */
 async function othersWorked(store: Parts['store'], state: SessionState, during: Period): Promise<boolean> {
   return (await periodsOfOthers(store, state, during)).length > 0
 }
 
-/** When other sessions in the same folder, or in one above or below it, may have had turns in that time. */
+/**
+ * Returns the periods within `during` in which other sessions in the same folder, in its parents or in its subfolders
+ * may have had turns.
+ */
 export async function periodsOfOthers(
   store: Pick<SessionStore, 'list' | 'load'>,
   state: SessionState,
@@ -137,7 +143,7 @@ export async function periodsOfOthers(
       periods.push(...found.filter((one) => one.from <= during.to && one.to >= during.from))
     }
     const last = found.sessions.at(-1)
-    // Pinned sessions come first, whenever they were changed.
+    // Pinned sessions come first in the list, whatever their time of change.
     if (!last || (!last.pinned && last.updatedAt < during.from) || found.cursor === undefined) break
     cursor = found.cursor
   }
@@ -149,8 +155,9 @@ export type Period = { readonly from: number; readonly to: number }
 type WorkPeriod = Period & { readonly turnId?: string }
 
 /**
- * When the other session had turns of its own. For turns that its state does not keep, it may have had one at any time.
- * Turns that one of the sessions has copied from the other are not counted.
+ * Returns the periods in which another session had turns of its own. If its state does not have the snapshots of all
+ * turns, the times of the others are unknown, and one period covers them. Turns that one of the sessions copied from
+ * the other are left out.
  */
 function periodsOf(other: SessionState, { forkedFrom }: SessionState): WorkPeriod[] {
   const { createdAt, turns, turn, lastTurn, snapshots } = other

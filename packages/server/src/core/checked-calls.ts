@@ -5,8 +5,8 @@ import type { RecordedOutput } from './record-output.ts'
 const maxCalls = 1000
 
 /**
- * The calls that an agent approves by itself, after the host has found that neither a rule nor the mode refuses them.
- * The result of such a call names the hash of its input, so that every call in a log has a decision.
+ * The calls that the host has checked and that the agent then approves by itself. The result of such a call records
+ * the hash of its input, so that every call in a log has a decision.
  */
 export class CheckedCalls {
   /** The number of checks of each call that no result has followed yet. */
@@ -19,7 +19,7 @@ export class CheckedCalls {
     this.#checked.set(hash, (this.#checked.get(hash) ?? 0) + 1)
   }
 
-  /** The output, with the hash if it is the result of a call that was checked. */
+  /** Returns the output. If it is the result of a checked call, adds the hash. */
   marked(output: RecordedOutput): RecordedOutput {
     if (output.type === 'tool-call.called') {
       keepLatest(this.#called)

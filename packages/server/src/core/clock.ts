@@ -32,7 +32,7 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** Waits for the work, but no longer than `ms`. */
+/** Resolves when `work` resolves, or after `ms`. Rejects if `work` rejects before that. */
 export async function withinTime(
   clock: Pick<Clock, 'after'>,
   ms: number,

@@ -104,7 +104,7 @@ describe('a session that continues another one', () => {
     expect(same.handedFrom).toEqual({ sessionId: earlier.id, seq })
   })
 
-  it('gets only what was before the named prompt', async () => {
+  it('contains only the events before the named prompt', async () => {
     await using world = await hostUnderTest()
     const earlier = await earlierSession(world)
     await earlier.play({ type: 'text', text: 'The second answer.' })
@@ -117,7 +117,7 @@ describe('a session that continues another one', () => {
     expect(file).not.toHaveProperty('text', expect.stringContaining('The second answer.'))
   })
 
-  it('has the mode of the earlier session, unless that mode is wide and the actor may not choose it', async () => {
+  it('has the mode of the earlier session, unless the actor may not choose that mode because it is wide', async () => {
     await using world = await hostUnderTest()
     const modeOf = async (mode: 'bypass' | 'read-only', mayInheritWideMode: boolean) => {
       const from = { sessionId: (await earlierSession(world, mode)).id }

@@ -21,7 +21,7 @@ import type { SessionServices } from './session-services.ts'
 
 /** Sessions that continue the work of another session. */
 export type HandOffs = {
-  /** The text with which another agent would continue the work. Changes nothing. */
+  /** Returns the text with which another agent would continue the work. Changes nothing. */
   previewHandOff(sessionId: string, query: HandOffQuery): Promise<HandOffPreview>
 }
 
@@ -33,7 +33,7 @@ type Parts = {
 }
 
 const maxTitle = 200
-/** The prompt of a session that was created without one. */
+/** The prompt of a session that is created without a prompt. */
 const goOn = 'Continue the work that the hand-off describes.'
 
 export function createContinuing({ services, adapterFor, state: stateOf, folderFacts }: Parts) {
@@ -58,7 +58,7 @@ export function createContinuing({ services, adapterFor, state: stateOf, folderF
       return told
     },
 
-    /** The new session with the parts that it takes from the earlier one. */
+    /** Completes the input of the new session with values of the earlier session. */
     async continued(
       input: NewSession,
       from: HandOffSource,

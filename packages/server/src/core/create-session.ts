@@ -42,13 +42,22 @@ export type SessionCreation = HandOffs & {
 
 /** The parts of a new session that are not in its input. */
 export type OwnParts = {
-  /** Tools for this session's agent alone, in addition to the host's. They last as long as this host. */
+  /**
+   * Tools for the agent of this session alone, in addition to the host's tools. They are dropped when the host
+   * closes.
+   */
   readonly tools?: readonly HostTool[]
   /** The actor that creates the session. */
   readonly by?: Actor
-  /** Whether the actor may choose a mode in which agents do not ask, and so inherit it. Default: true. */
+  /**
+   * True if the actor may choose a mode in which agents do not ask. If not, the session does not inherit such a mode.
+   * The default is true.
+   */
   readonly mayInheritWideMode?: boolean
-  /** Records in other sessions, which other processes may own. By default, in sessions of this host. */
+  /**
+   * Sends commands to other sessions, whose owner may be another process. By default, it sends them to sessions of
+   * this host.
+   */
   readonly command?: HostSessions['command']
 }
 
@@ -63,7 +72,7 @@ type CreationParts = {
 
 export function createSessionCreation(parts: CreationParts): SessionCreation {
   const { services, sessions, adapterFor, folders, hostSessions } = parts
-  /** The code is loaded on first use. */
+  /** Loads the code on first use. */
   const continuing = async () => {
     const { createContinuing } = await import('./continue-session.ts')
     const { folderFacts } = folders
@@ -134,14 +143,15 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
   }
 }
 
-/** The new worktree that is asked for, or the one of the session that this one continues. */
+/** Plans the worktree that the input requests, or returns the worktree of the session that this one continues. */
 async function planFor(
   { services, hostSessions }: CreationParts,
   { worktree: asked, from, prompt, title }: Continued,
   { id: sessionId, cwd, project }: { id: string; cwd: string; project: string | undefined },
 ): Promise<{ worktree: PlannedWorktree; cwd: string } | undefined> {
   if (asked) {
-    if (project === undefined) throw new ParleyError('not_supported', 'This server knows no repositories.')
+    if (project === undefined)
+      throw new ParleyError('not_supported', 'This server does not support worktrees.')
     const { copy = [] } = await settingsFor(services, project)
     const words = title ?? (typeof prompt === 'string' ? prompt : promptText(prompt ?? []))
     const plan = await worktreesOf(services).plan(cwd, {
@@ -181,12 +191,15 @@ function checkCreation(
 /** Identifies the command that creates a session; undefined if it has no id. */
 type Receipt = Pick<StoredReceipt, 'commandId' | 'hash'> | undefined
 
-/** Receipts of earlier versions have the mode `ask` where none was given. */
+/** The hash of the creation command. In receipts of earlier versions, a missing mode is stored as `ask`. */
 function creationHash(asked: NewSession, by: Actor | undefined): string {
   return receiptHash(asked.from ? asked : { ...asked, mode: asked.mode ?? 'ask' }, by)
 }
 
-/** The session that this command has already created. Throws ParleyError `conflict` if another command has created it. */
+/**
+ * Returns the session that this command has already created. Throws ParleyError `conflict` if another command created
+ * it.
+ */
 async function repeated(
   { services: { store }, sessions }: CreationParts,
   id: string,

@@ -10,9 +10,9 @@ import { type DecideContext, type Decision, need, refuseIf } from './decision.ts
 import { pauseQueued } from './turn-transactions.ts'
 
 /**
- * Rewinds to the state before the turn of a prompt. `files` are restored after the decision is recorded, and the rewind
- * is recorded when that is done. `talk`: the agent goes on with a copy of its conversation that ends before the prompt.
- * Without `point`, only checks whether the command can be accepted.
+ * Rewinds to the state before the turn of a prompt. If `files` are restored, the rewind is recorded when the
+ * restoration is complete. With `talk`, the agent continues with a copy of its conversation that ends before the
+ * prompt. Without `point`, only checks whether the command can be accepted.
  */
 export function rewind(
   state: SessionState,

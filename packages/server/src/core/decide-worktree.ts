@@ -34,7 +34,7 @@ export function decideWorktree(state: SessionState, command: WorktreeCommand): D
         'conflict',
         'Background tasks run in the worktree. Stop them with task.stop, then remove it.',
       )
-      // In these phases the command cancels the step that runs.
+      // In these phases, the command cancels the running step.
       if (!['making', 'preparing', 'restoring'].includes(worktree.phase))
         expectPhase(worktree, 'ready', 'is not there')
       return { drafts: [{ type: 'worktree.requested', action: 'remove', branch: command.branch }] }
@@ -52,12 +52,12 @@ export function ownWorktree({ worktree }: SessionState): KnownWorktree {
 function expectPhase(worktree: KnownWorktree, phase: KnownWorktree['phase'], otherwise: string): void {
   if (worktree.phase === phase) return
   const message = isWorktreeUnderWay(worktree)
-    ? `The worktree is ${worktree.phase}. Wait until that is done.`
+    ? `The worktree is not ready (${worktree.phase}). Wait until it is.`
     : `The worktree ${otherwise}.`
   throw new ParleyError('conflict', message, { details: { phase: worktree.phase } })
 }
 
-/** Refuses a prompt if the worktree has no folder, and no step will make one. */
+/** Throws if the worktree was removed: a prompt could not run. */
 export function expectFolder({ worktree }: SessionState): void {
   if (worktree?.phase !== 'removed' || worktree.of !== undefined) return
   const message =
@@ -65,7 +65,7 @@ export function expectFolder({ worktree }: SessionState): void {
   throw new ParleyError('conflict', message, { details: { worktree: 'removed' } })
 }
 
-/** Whether prompts must wait until the worktree can be used. */
+/** True if prompts must wait because the worktree is not ready. */
 export function waitsForWorktree({ worktree }: SessionState): boolean {
   return worktree !== undefined && worktree.phase !== 'ready'
 }

@@ -154,7 +154,9 @@ function submit(
   }
 }
 
-/** Withdraws a queued or a steered prompt. The live session has already made the agent give a steered prompt back. */
+/**
+ * Withdraws a queued or a steered prompt. The live session has already taken a steered prompt back from the agent.
+ */
 function withdraw(state: SessionState, { promptId }: CommandOf<'prompt.withdraw'>): Decision {
   if (!isPendingSteer(state, promptId)) placeInQueue(state, promptId)
   return { drafts: [{ type: 'prompt.withdrawn', promptId }] }

@@ -11,7 +11,7 @@ export type DecisionLinkRecord = {
   readonly name: string
   readonly createdBy: {
     readonly personId: string
-    /** The device or the token without which the link is void. */
+    /** The device or token that created the link. The link is void without it. */
     readonly holder: { readonly kind: 'device' | 'token'; readonly id: string }
   }
   readonly createdAt: number
@@ -28,19 +28,25 @@ export type DecisionLinkRecord = {
  * - times are milliseconds since 1970 by the clock of the caller.
  */
 export type DecisionLinkStore = {
-  /** Adds a link. Returns false, without an effect, if `most` links of its request are stored, whatever their state. */
+  /**
+   * Adds a link. Returns false, without an effect, if `most` links of its request are stored, including used and
+   * revoked links.
+   */
   addDecisionLink(link: DecisionLinkRecord, most: number): Promise<boolean>
   decisionLink(hash: string): Promise<DecisionLinkRecord | undefined>
-  /** The links that are not revoked and that expire after `now`, oldest first. Some of them are used. */
+  /** The links that are not revoked and that expire after `now`, oldest first. Used links are included. */
   unrevokedDecisionLinks(now: number): Promise<DecisionLinkRecord[]>
   /**
    * Marks a link as used. Returns false if it is unknown, used, revoked, or expired at `at`: of several processes that
    * use a link, exactly one gets true.
    */
   useDecisionLink(hash: string, at: number): Promise<boolean>
-  /** Makes a used link usable again, because nothing could be decided with it. */
+  /** Makes a used link usable again. Called when its decision had no effect. */
   releaseDecisionLink(hash: string): Promise<void>
-  /** Returns false if the link is unknown or revoked. A link that is used is revoked too: its use may still be refused. */
+  /**
+   * Revokes a link. Returns false if it is unknown or revoked. A used link is revoked too, because its decision may
+   * still be refused.
+   */
   revokeDecisionLink(id: string, at: number): Promise<boolean>
   /** Deletes the links that expired before this time. */
   pruneDecisionLinks(before: number): Promise<void>

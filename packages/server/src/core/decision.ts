@@ -17,10 +17,13 @@ export type DecideContext = {
   readonly ids: Ids
   readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options' | 'fixedOptions'>
   readonly maxQueue: number
-  /** Something must run before the next turn, so a new prompt must wait in the queue. */
+  /** Set if work must run before the next turn, so that a new prompt must wait in the queue. */
   readonly mustWait?: boolean
   readonly rules: readonly PermissionRule[]
-  /** The point before the prompt that the command names. Undefined while the command is checked, before it is looked up. */
+  /**
+   * The point before the prompt that the command names. Undefined while the command is checked, before the point is
+   * looked up.
+   */
   readonly point?: LogPoint | undefined
   /** For session.rewind: the restoration of files. Undefined while the command is checked. */
   readonly planned?: PlannedRestore | undefined
@@ -28,7 +31,7 @@ export type DecideContext = {
   readonly place?: string | undefined
   /** For session.hand-over: the agent of the session that continues the work. */
   readonly continuedBy?: string
-  /** For a command that works in the folder: what its work records. */
+  /** For a command that works in the folder: the drafts of its work. */
   readonly doneInFolder?: readonly EventDraft[]
   /** The sender of the command. */
   readonly actor?: Actor
@@ -70,7 +73,7 @@ export function checkSettings(settings: SessionSettings, context: Pick<DecideCon
   }
 }
 
-/** The end of the error message for a command that needs a capability which the agent lacks. */
+/** The end of the error message for a command that needs a missing capability. */
 const inabilities = {
   compaction: 'cannot compact its conversation',
   environment: 'does not support environment variables for a session',

@@ -122,9 +122,9 @@ function stopForeground({ tasks }: SessionState): EventDraft[] {
 }
 
 /**
- * Moves to the queue the steered prompts that the agent has not taken up. If the turn ended by itself, they start the
- * next turns. If the turn was cancelled, the fold pauses them. If the agent was lost, they are also paused, because
- * the agent may have taken them up.
+ * Moves the steered prompts that the agent has not taken up into the queue. If the turn ended by itself, they start
+ * the next turns. If the turn was cancelled, the fold pauses them. If the agent was lost, they are paused too,
+ * because the agent may have taken them up.
  */
 function leaveSteers(
   { steers = [] }: OpenTurn,

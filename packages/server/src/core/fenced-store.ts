@@ -20,7 +20,7 @@ export function fencedStore(store: SessionStore, term: number | undefined, lost:
   }
 }
 
-/** Whether a write was refused because another process owns the session now. */
+/** True if a write was refused because another process owns the session now. */
 function isStale(thrown: unknown): boolean {
   return hasCode(thrown, 'conflict') && thrown.details?.staleTerm !== undefined
 }

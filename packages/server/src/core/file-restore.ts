@@ -14,8 +14,8 @@ import type { SessionContext } from './session-services.ts'
 type Ended = DraftOf<'session.rewound' | 'session.unrewound' | 'restore.failed'>
 
 /**
- * Carries out the restorations of files that the log of a session records as started. A restoration of a process that
- * was killed is repeated; only its end is recorded.
+ * Performs the restorations of files that the log records as started. A restoration that a kill interrupted is
+ * performed again, and its end is recorded once.
  */
 export class FileRestore {
   readonly #context: SessionContext
@@ -36,7 +36,7 @@ export class FileRestore {
     this.#started.add(seq)
   }
 
-  /** Restores the files, and records the end. */
+  /** Performs the restoration that is due, and records its end. */
   async run(): Promise<void> {
     const { log, persist, problem } = this.#context
     const due = dueRestore(log.state)
@@ -61,7 +61,7 @@ export class FileRestore {
     return { type: 'session.unrewound', rewound: due.unrewind ?? 0, files }
   }
 
-  /** Called when something was recorded. */
+  /** Called after each recorded batch. */
   recorded(): void {
     for (const check of this.#check) check()
   }

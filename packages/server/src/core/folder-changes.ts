@@ -12,12 +12,12 @@ import type {
 } from '@parley/protocol'
 
 /**
- * PORT. Writes for a person in the folder of a session, in its repository, and at other machines. Rules:
+ * PORT. Changes the folder and the repository of a session, and its remote, for a person. Rules:
  * - a folder is an absolute path as `session.created` records it.
- * - in a folder that is not trusted, nothing that the folder names is run, and no other machine is reached.
- * - a file that has another content than the command says is not changed: the work rejects with ParleyError `conflict`,
- *   and nothing is changed.
- * - work that was killed at any moment can be repeated with the same command. What was done already is not done again.
+ * - in an untrusted folder, no program that the folder names is run, and no remote is contacted.
+ * - if the content of a file differs from the content that the command names, the operation rejects with ParleyError
+ *   `conflict` and changes nothing.
+ * - an operation that a kill interrupted can be repeated with the same command, and does not repeat completed steps.
  */
 export type FolderChanges = {
   discard(folder: string, asked: Asked<'changes.discard'>): Promise<Discarded>
@@ -26,9 +26,9 @@ export type FolderChanges = {
   stage(folder: string, asked: Asked<'changes.stage'> | Asked<'changes.unstage'>): Promise<void>
   commit(folder: string, asked: Asked<'changes.commit'>): Promise<Committed>
   push(folder: string, asked: Asked<'branch.push'>): Promise<Pushed>
-  /** The checked-out branch. No other machine is asked. */
+  /** Reads the checked-out branch. The remote is not contacted. */
   branch(folder: string, asked: Looked): Promise<BranchInfo>
-  /** The pull request of the branch, as the program of its host tells it. */
+  /** Reads the pull request of the branch with the command-line program of its host. */
   pullRequest(folder: string, asked: Looked): Promise<PullRequestInfo>
   /** What a merge of the checked-out branch into the base branch would do. Nothing is changed. */
   previewMerge(folder: string, asked: Looked): Promise<MergePreview>
@@ -41,9 +41,8 @@ export type Asked<Type extends FolderCommand['type']> = {
   readonly command: CommandOf<Type>
   /** The base branch that a person has set for the project. */
   readonly base: string | undefined
-  /** Whether a folder is trusted. */
   readonly trusts: (folder: string) => boolean
-  /** Aborts the work, which can then be repeated. */
+  /** Aborts the operation, which can then be repeated. */
   readonly signal: AbortSignal
 }
 
@@ -62,7 +61,7 @@ export const folderCommands = [
   'pull-request.open',
 ] as const satisfies readonly Command['type'][]
 
-/** A command whose work is done in the folder before the command is recorded. */
+/** A command whose operation in the folder is complete before the command is recorded. */
 export type FolderCommand = CommandOf<(typeof folderCommands)[number]>
 
 export function isFolderCommand(command: Command): command is FolderCommand {

@@ -11,18 +11,24 @@ import { type Period, periodsOfOthers } from './change-scope.ts'
 import { readEvents } from './read-events.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** Who changed the folder between two trees: a turn or a rewind of the session, somebody else, or nobody knows. */
+/**
+ * The origin of the changes between two trees: the session (a turn or a rewind), or others. `unclear`: the origin is
+ * unknown.
+ */
 export type StepBy = 'session' | 'others' | 'unclear'
 
-/** What is stored of the session's folder since a point of its log. */
+/** The stored trees of the session's folder since a point of its log. */
 export type FolderMoments = {
-  /** From the snapshot before the first turn on. */
+  /** The trees in order, starting with the snapshot before the first turn. */
   readonly trees: readonly string[]
-  /** Who changed the folder from each tree to the next one, and from the last tree until now. */
+  /**
+   * One entry for each step from a tree to the next one, and a last entry for the step from the last tree to the
+   * present.
+   */
   readonly steps: readonly StepBy[]
-  /** The commit that was checked out at first. */
+  /** The commit that was checked out at the first snapshot. */
   readonly head?: string | undefined
-  /** The first snapshot may contain changes of the turn. */
+  /** True if the first snapshot may contain changes of its turn. */
   readonly isLate: boolean
   readonly leftOut: readonly LeftOut[]
 }
@@ -38,7 +44,10 @@ type Work = {
 
 const pageSize = 1000
 
-/** Reads what is stored of the folder since the event `after`. Rejects with `conflict` if the first snapshot is missing. */
+/**
+ * Reads the trees of the folder since the event `after` from the log. Rejects with `conflict` if the first snapshot
+ * is missing.
+ */
 export async function momentsSince(
   store: Pick<SessionStore, 'list' | 'load' | 'read'>,
   state: SessionState,
@@ -72,7 +81,7 @@ class Works {
     const { at, turnId } = event
     const turn = turnId === undefined ? undefined : this.list.find((work) => work.turnId === turnId)
     if (event.type === 'turn.started' && turnId !== undefined) this.list.push({ turnId, isUnclear: false })
-    // The server was killed: a person may have worked in the folder before the snapshot was taken.
+    // After a kill of the server, a person may have changed the folder before the snapshot was taken.
     if (event.type === 'turn.ended' && turn && event.outcome === 'unknown') turn.isUnclear = true
     if (event.type === 'snapshot.taken' && turn && event.when !== 'asked') {
       turn[event.when] = event
@@ -91,7 +100,7 @@ function overlaps({ turnId, before, after }: Work, other: Period): boolean {
   return turnId !== undefined && other.from <= to && other.to >= (before?.at ?? to)
 }
 
-/** The trees in their order. The step across a missing tree is unclear. */
+/** The trees in order. A step over a missing tree is unclear. */
 function inOrder([first, ...works]: readonly Work[]): Pick<FolderMoments, 'trees' | 'steps'> {
   const trees: string[] = []
   const steps: StepBy[] = []

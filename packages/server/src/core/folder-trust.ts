@@ -119,8 +119,8 @@ export async function listedPlace(
 }
 
 /**
- * Whether `folder` is `parent` or a folder inside it. The form of `parent` determines the separator, because
- * on some systems the other separator is an ordinary character.
+ * True if `folder` is `parent` or a folder inside it. The form of `parent` determines the separator, because on some
+ * systems the other separator is an ordinary character.
  */
 export function isWithin(folder: string, parent: string): boolean {
   const separator = parent.startsWith('/') ? '/' : '\\'

@@ -13,7 +13,7 @@ import { readEvents } from './read-events.ts'
 import { isTrusted, type SessionContext, type SessionServices } from './session-services.ts'
 import { settingsFor } from './session-worktrees.ts'
 
-/** Does the work of a command in the folder of the session, and returns what it records. */
+/** Performs the operation of a command in the folder of the session, and returns the drafts that record it. */
 export async function workInFolder(context: SessionContext, command: FolderCommand): Promise<EventDraft[]> {
   const { services, log, stopping: signal } = context
   const changes = expectChanges(services)
@@ -22,7 +22,7 @@ export async function workInFolder(context: SessionContext, command: FolderComma
   return draftsOf(context, work, command)
 }
 
-/** What people have decided about the folders of a session. */
+/** The base branch of the project, and the trust of folders, as people have set them. */
 async function seenFrom(services: SessionServices, { project, worktree }: SessionState): Promise<Looked> {
   const { place } = services
   return {
@@ -34,12 +34,12 @@ async function seenFrom(services: SessionServices, { project, worktree }: Sessio
   }
 }
 
-/** The branch of a session's folder. */
+/** Reads the checked-out branch of a session's folder. */
 export async function branchIn(services: SessionServices, state: SessionState): Promise<BranchInfo> {
   return expectChanges(services).branch(state.cwd, await seenFrom(services, state))
 }
 
-/** The pull request of that branch. */
+/** Reads the pull request of the checked-out branch. */
 export async function pullRequestIn(
   services: SessionServices,
   state: SessionState,
@@ -54,7 +54,7 @@ export async function mergePreviewIn(services: SessionServices, state: SessionSt
 
 function expectChanges({ folderChanges }: SessionServices): FolderChanges {
   if (folderChanges) return folderChanges
-  throw new ParleyError('not_supported', 'This server does not write in the folders of sessions.')
+  throw new ParleyError('not_supported', 'This server does not change the folders of sessions.')
 }
 
 type Work = Looked & {
@@ -100,7 +100,7 @@ function expectNoTurn({ log }: SessionContext): void {
     throw new ParleyError('conflict', 'A turn is open. Wait until it ends, or cancel it, then commit.')
 }
 
-/** The event of a discard that a command undoes. */
+/** Reads the event of the discard that a command undoes. */
 async function discardedAt(
   { services, log }: SessionContext,
   seq: number,

@@ -69,7 +69,9 @@ export async function forkSession(
   }
 }
 
-/** Keeps the snapshots of the original as long as the fork. Without them, its older changes cannot be shown. */
+/**
+ * Keeps the snapshots of the original for the fork too. Without them, changes of the copied turns cannot be shown.
+ */
 async function shareSnapshots(
   { sessionFolder, problem }: SessionServices,
   { id, cwd }: SessionState,
@@ -124,7 +126,10 @@ async function copyForFork(
 /** `project` comes from the state of the original, because `session.created` of earlier versions does not have it. */
 type Origin = Pick<SessionCreation, 'forkPoint' | 'project' | 'worktree'> & { forkedFrom: ForkOrigin }
 
-/** Where the copy ends, and where the conversation is forked: perhaps where the original has yet to fork its own. */
+/**
+ * The end of the copy, and the fork point of the conversation. If the original has not forked its own conversation
+ * yet, its pending fork point is used.
+ */
 function originOf(parent: SessionState, { before }: ForkDetails): Origin {
   const { id, seq, project, forkPending, forkPoint: pending } = parent
   const worktree = parent.worktree && sharedWorktree(id, parent.worktree)
@@ -162,7 +167,10 @@ function finish(writer: LogWriter, now: number, parent: SessionState, { title, b
   return writer
 }
 
-/** The present settings of the original, if they have changed since the point of the fork: an earlier mode may be wider. */
+/**
+ * The settings of the original that have changed since the fork point. They apply to the fork, because an earlier
+ * mode may be wider.
+ */
 function settingsOf({ requested, mcpServers }: SessionState, then: SessionState): EventDraft[] {
   const isSame = hashOf([requested, mcpServers ?? null]) === hashOf([then.requested, then.mcpServers ?? null])
   return isSame ? [] : [{ type: 'session.configured', requested, ...(mcpServers && { mcpServers }) }]

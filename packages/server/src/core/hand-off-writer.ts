@@ -1,6 +1,6 @@
 import type { HandOffSize, PromptPart, SessionEvent, UnknownEvent } from '@parley/protocol'
 
-/** What is known about a folder, apart from the log. */
+/** The facts about a folder that are not in the log. */
 export type FolderFacts = {
   readonly branch?: string | undefined
   /** The files that differ from the last commit. */
@@ -12,29 +12,33 @@ export type FolderFacts = {
 }
 
 export type HandOffOptions = {
-  /** Only what was before this prompt is told. Absent: everything. */
+  /** The hand-off contains only the events before this prompt. Absent: all events. */
   readonly before?: string | undefined
-  /** hand-off: another agent continues the work. retold: an agent continues a session without its own conversation. */
+  /**
+   * hand-off: another agent continues the work. retold: an agent continues a session of its own whose conversation it
+   * has lost.
+   */
   readonly reason: 'hand-off' | 'retold'
-  /** How an agent is called, by its id. */
+  /** Returns the display name of the agent with this id. */
   readonly agentName: (agent: string) => string
-  /** The longest text, in characters. */
+  /** The maximum length of the text, in characters. */
   readonly budget: number
-  /** Whether the agent takes images. */
+  /** True if the agent accepts images. */
   readonly takesImages: boolean
   readonly folder?: FolderFacts | undefined
 }
 
 export type HandOff = HandOffSize & {
   readonly text: string
-  /** The last event that is told. */
+  /** The seq of the last event that the hand-off contains. */
   readonly seq: number
   readonly attached: readonly PromptPart[]
 }
 
 /**
- * PORT. Tells the events of a session to an agent that did not take part in it, or has forgotten it. The text is never
- * longer than the budget. Rejects with ParleyError `not_found` if `before` is not a prompt of the session.
+ * PORT. Writes the hand-off of a session, for an agent that did not take part in it or has lost its conversation. The
+ * text is never longer than the budget. Rejects with ParleyError `not_found` if `before` is not a prompt of the
+ * session.
  */
 export type WriteHandOff = (
   events: readonly (SessionEvent | UnknownEvent)[],

@@ -18,18 +18,18 @@ import type { SessionStore } from './session-store.ts'
 const maxBudget = 96_000
 const minBudget = 4_000
 const pageSize = 1_000
-/** How many of the latest sessions of an agent are searched for the context window of a model. */
+/** The number of the agent's latest sessions that are searched for the context window of a model. */
 const sessionsSearched = 10
 
 type Told = Pick<SessionServices, 'store' | 'adapters' | 'writeHandOff'>
 
-/** Which part of a session is told, to which agent, and why. */
+/** The part of a session that a hand-off contains, the agent that gets it, and the reason. */
 export type Telling = Omit<HandOffQuery, 'agent'> &
   Pick<HandOffOptions, 'reason' | 'folder'> & {
     readonly agent: Pick<AgentAdapter, 'id' | 'capabilities'>
   }
 
-/** The hand-off of a session for an agent. */
+/** Writes the hand-off of a session for an agent. */
 export async function tellSession(
   { store, adapters, writeHandOff }: Told,
   { id, seq }: Pick<SessionState, 'id' | 'seq'>,
@@ -46,7 +46,7 @@ export async function tellSession(
   }
 }
 
-/** The parts of a prompt with which an agent gets the hand-off of a session. */
+/** The parts of a prompt that give an agent the hand-off of a session. */
 export function handOffParts(
   { text, attached }: Pick<HandOff, 'text' | 'attached'>,
   sessionId: string,
@@ -59,8 +59,8 @@ export function handOffParts(
 }
 
 /**
- * The longest text for a model with this context window, in tokens: a quarter of the window, with four characters a
- * token.
+ * The maximum length of a hand-off for a model with this context window, in tokens: a quarter of the window, at four
+ * characters per token.
  */
 export function handOffBudget(contextWindow = maxBudget): number {
   return Math.max(minBudget, Math.min(maxBudget, contextWindow))
@@ -107,8 +107,8 @@ export function handOverId(into: string): string {
 }
 
 /**
- * The agent of the session that continues the work of a session. Throws ParleyError unless that session exists and says
- * so itself: a recorded hand-off always has its session, and is recorded once.
+ * Returns the agent of the session that continues the work. Throws ParleyError unless that session exists and names
+ * this session as its origin: a recorded hand-off always refers to an existing session.
  */
 export async function agentContinuing(
   store: Pick<SessionStore, 'load'>,

@@ -23,7 +23,7 @@ export type HostOptions = {
   readonly store: SessionStore
   /** Decides which sessions this host may write. By default all, because no other process can open the store. */
   readonly ownership?: SessionOwnership
-  /** Ends agents that a former owner of a session has left behind on this machine. */
+  /** Ends agent processes that a former owner of a session has left running on this machine. */
   readonly leftovers?: AgentLeftovers
   /** Shares rules, trust and variables with the other processes on the store. Omitted if there are none. */
   readonly shared?: SharedSettings
@@ -31,25 +31,27 @@ export type HostOptions = {
   readonly ownerFeed?: OwnerFeed
   /** Returns the folder as the session will store it. Rejects with a ParleyError if no session can work in it. */
   readonly checkFolder: (cwd: string) => Promise<string>
-  /** The HEAD commit of a folder, stored with a new session. Never rejects. */
+  /** Returns the HEAD commit of a folder, which is stored with a new session. Never rejects. */
   readonly commitOf?: (folder: string) => Promise<string | undefined>
-  /** What is known about a folder; for hand-offs. Never rejects. */
+  /** Returns facts about a folder for hand-offs. Never rejects. */
   readonly folderFacts?: (folder: string) => Promise<FolderFacts>
-  /** Tells a session to another agent. Without it, no session can be handed over. */
+  /** Writes hand-offs. Without it, no session can be handed over. */
   readonly writeHandOff?: WriteHandOff
-  /** The project of a folder, which is a real path. Without it, no project is recorded. */
+  /** Returns the project of a folder, which is a real path. Without it, no project is recorded. */
   readonly projectOf?: (folder: string) => Promise<{
     readonly project: string
-    /** The folder stands for its project: it is in no repository, or the top folder of a work tree. */
+    /** True if the folder is the top folder of a work tree, or in no repository. */
     readonly isRoot: boolean
   }>
-  /** The branch that is checked out in a folder. It must not start a process: lists call it for many folders. */
+  /**
+   * Returns the checked-out branch of a folder. It must not start a process, because lists call it for many folders.
+   */
   readonly branchOf?: (folder: string) => Promise<string | undefined>
-  /** Takes and restores snapshots of the folders of sessions. Without it, none are taken. */
+  /** Takes and restores snapshots of session folders. Without it, no snapshots are taken. */
   readonly sessionFolder?: SessionFolder | undefined
-  /** Writes in the folders and repositories of sessions for people. Without it, they cannot. */
+  /** Changes the folders and repositories of sessions for people. Without it, these commands are refused. */
   readonly folderChanges?: FolderChanges | undefined
-  /** Makes and removes worktrees for sessions. Without it, none can be made. */
+  /** Makes and removes worktrees for sessions. Without it, no worktree can be made. */
   readonly worktrees?: Worktrees | undefined
   readonly clock: Clock
   readonly ids: Ids
@@ -64,7 +66,7 @@ export type HostOptions = {
   readonly toolEnv?: HostToolEnv
   /** The folders for temporary files of tools. */
   readonly temporaryFolders: TemporaryFolders
-  /** Installs agents for people. Without it, they install agents themselves. */
+  /** Installs agents for people. Without it, Parley cannot install agents. */
   readonly agentInstaller?: AgentInstaller
   /**
    * Stores agents and keys that people add. Without it, the list of agents is fixed: nobody can add an agent or set a
@@ -73,7 +75,7 @@ export type HostOptions = {
   readonly agentKeeper?: AgentKeeper
   /** The time at which sessions are recovered after a restart. With `on-use`, each session waits for a command. */
   readonly recover?: 'at-start' | 'on-use'
-  /** Searches the text of all sessions. Without it, nobody can search. */
+  /** Searches the text of all sessions. Without it, searches are refused. */
   readonly search?: SessionSearch['search']
   /** Called with everything that this host records; for telemetry. */
   readonly observer?: HostObserver

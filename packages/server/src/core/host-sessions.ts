@@ -93,11 +93,17 @@ export type HostSessions = {
   waiting(): Promise<WaitingRequest[]>
   /** The checked-out branch of the session's folder. Must be called at the place of the session. */
   branch(sessionId: string): Promise<BranchInfo>
-  /** The pull request of that branch, as the program of its host tells it. Asks another machine. */
+  /**
+   * Reads the pull request of that branch with the command-line program of its host, which sends requests to the
+   * host.
+   */
   pullRequest(sessionId: string): Promise<PullRequestInfo>
-  /** What a merge of that branch into the base branch would do. Nothing is changed. */
+  /** Returns the effects of a merge of that branch into the base branch. Changes nothing. */
   previewMerge(sessionId: string): Promise<MergePreview>
-  /** The moments that a scope of changes compares. Rejects with ParleyError `not_found` for an unknown turn. */
+  /**
+   * Returns the two states of the folder that a scope of changes compares. Rejects with ParleyError `not_found` for
+   * an unknown turn.
+   */
   changeScope(sessionId: string, query: ScopeQuery): Promise<ScopedMoments>
 
   /** Replaces the tools that the session was created with (`own`). Takes effect with its next turn. */
@@ -221,13 +227,13 @@ function createDeletion(services: SessionServices, sessions: OpenSessions) {
   }
 }
 
-/** The code is loaded on first use. */
+/** Loads the code on first use. */
 async function removeIfNothingLost(worktrees: Worktrees, worktree: PlannedWorktree): Promise<void> {
   const loaded = await import('./host-worktrees.ts')
   await loaded.removeIfNothingLost(worktrees, worktree)
 }
 
-/** The commands that need neither the agent nor the folder now: they are accepted while the place is awaited. */
+/** Commands that need neither the agent nor the folder. They are accepted while the place is awaited. */
 const recordedOnly: ReadonlySet<Command['type']> = new Set([
   'prompt.submit',
   'prompt.withdraw',
@@ -256,7 +262,6 @@ async function detailOf(
   }
 }
 
-/** The entry of the ledger for a deleted session. */
 function deletedEntry(
   { clock, sealer }: SessionServices,
   state: SessionState,

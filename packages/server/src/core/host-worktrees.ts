@@ -56,7 +56,7 @@ export function createHostWorktrees({ services, folders, state: stateOf }: Parts
       const worktrees = worktreesOf(services)
       const found = await worktrees.list()
       const all: ListedWorktree[] = []
-      // Examining a worktree starts several processes.
+      // Worktrees are examined in groups, because each examination starts several processes.
       for (let start = 0; start < found.length; start += listedAtOnce) {
         const some = found.slice(start, start + listedAtOnce)
         all.push(...(await Promise.all(some.map((folder) => listed(worktrees, store, folder)))))
@@ -121,7 +121,10 @@ async function listed(
   }
 }
 
-/** Removes the worktree of a deleted session, unless something would be lost. Then it stays, and is listed as an orphan. */
+/**
+ * Removes the worktree of a deleted session if this loses nothing. Otherwise the worktree stays, and is listed as an
+ * orphan.
+ */
 export async function removeIfNothingLost(worktrees: Worktrees, worktree: PlannedWorktree): Promise<void> {
   if (!(await worktrees.isThere(worktree))) return
   const { head, loss } = await worktrees.examine(worktree)

@@ -2,8 +2,8 @@
 export const maxJsonDepth = 200
 
 /**
- * Whether a value is nested deeper than `levels`. Checks level by level, not recursively, because the sender
- * controls the depth.
+ * True if a value is nested deeper than `levels`. Checks level by level, not recursively, because the sender controls
+ * the depth.
  */
 export function isTooDeep(value: unknown, levels = maxJsonDepth): boolean {
   let level: unknown[] = [value]

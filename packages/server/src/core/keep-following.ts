@@ -14,8 +14,9 @@ type KeepOptions = {
 }
 
 /**
- * Follows a session whose owner may change. Each change ends the feed that a reader reads from; the reader then
- * continues in the next feed, after the last event that it got. It notices nothing unless the log was replaced.
+ * Follows a session whose owner may change. Each change of the owner ends the feed that a reader reads from; the
+ * reader then continues in the next feed, after its last event. The reader does not notice the change unless the log
+ * was replaced.
  */
 export async function keepFollowing(
   follow: Follow,

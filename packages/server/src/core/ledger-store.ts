@@ -19,7 +19,7 @@ export type LedgerStore = {
   queueLedger(drafts: readonly LedgerDraft[]): Promise<void>
   /** The first drafts of the queue, oldest first. */
   queuedLedger(limit: number): Promise<QueuedDraft[]>
-  /** Whether this process may chain drafts now. At most one process at a time may do so. */
+  /** True if this process may chain drafts now. At most one process at a time may do so. */
   holdLedger(): Promise<boolean>
   /**
    * Appends entries, and removes the drafts with these ids from the queue. Rejects with ParleyError `conflict`, and

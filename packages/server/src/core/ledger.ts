@@ -6,11 +6,12 @@ import type { Sealer } from './seal-chain.ts'
 
 /** The operations of a host on the ledger of its store. */
 export type LedgerMethods = {
-  /** Records a fact in the ledger. When this resolves, it cannot be lost. Without a ledger, this does nothing. */
+  /**
+   * Records a fact in the ledger. The fact is durable when the promise resolves. Without a ledger, this does nothing.
+   */
   recordInLedger(draft: Omit<LedgerDraft, 'at'>): Promise<void>
   /** Entries of the ledger, with everything that was recorded before the call. */
   ledgerEntries(query: LedgerQuery): Promise<LedgerEntry[]>
-  /** The last entry, or the last entry about a subject. */
   lastLedgerEntry(subject?: string): Promise<LedgerEntry | undefined>
   /** The public keys with which seals and entries are verified. */
   sealKeys(): Promise<SealKey[]>
@@ -33,7 +34,7 @@ type LedgerParts = {
   readonly store: LedgerStore
   readonly sealer: Sealer
   readonly clock: Clock
-  /** Whether other processes queue drafts in the same store. */
+  /** True if other processes queue drafts in the same store. */
   readonly isShared: boolean
   readonly problem: (problem: { error: unknown; doing: string }) => void
 }

@@ -32,7 +32,7 @@ export type SessionOwner = {
   startAhead(sessionId: string): void
 }
 
-/** How long the end of a session in memory waits for a snapshot of the folder that is being taken. */
+/** The time for which a session that ends waits for a snapshot of its folder to complete. */
 const snapshotMs = 2_000
 
 /**
@@ -113,7 +113,7 @@ export class LiveSession {
     if (command.type === 'worktree.remove' || command.type === 'worktree.restore')
       await this.#worktree.check(command)
     if (command.type === 'prompt.withdraw') await this.#withdrawSteer(command.promptId)
-    // A rewind needs the snapshot after the last turn.
+    // A rewind of files needs the snapshot after the last turn.
     const restoresFiles = command.type === 'session.rewind' && command.files !== false
     if (restoresFiles && isHere) await this.#loop.snapshots.settled()
     const { receipt, fresh } = await this.#commands.record(command, by)
@@ -218,7 +218,7 @@ export class LiveSession {
     if (turn || requests.length + queue.length > 0)
       throw new ParleyError(
         'conflict',
-        'The session works, or waits for an answer. Try again when it is idle.',
+        'The session is working, or waits for an answer. Try again when it is idle.',
       )
     this.#stopping.abort()
     await this.#disconnectForGood('closed', this.#agent.abortStart())
@@ -262,8 +262,8 @@ export class LiveSession {
 
 /**
  * True if the answer stores a rule that refuses calls of other sessions. Such an answer is confirmed only when the
- * processes that may run those sessions apply the rule. A rule that allows calls may reach those processes later: until
- * then a person is asked. A rule for this session is read by every process that claims the session.
+ * processes that may run those sessions apply the rule. A rule that allows calls may be applied later, because a
+ * person is asked until then. A rule for this session is read by every process that claims the session.
  */
 function refusesElsewhere(command: Command): boolean {
   if (command.type !== 'permission.decide' || command.decision !== 'deny') return false

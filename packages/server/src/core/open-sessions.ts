@@ -128,7 +128,7 @@ export class OpenSessions {
     return (await this.open(sessionId)).log.feed.follow(from, reader)
   }
 
-  /** Whether no other process could own a session. */
+  /** True if no other process could own a session. */
   get #isSole(): boolean {
     return this.#services.ownership.firstTerm === undefined
   }
@@ -373,7 +373,7 @@ function notOwned(sessionId: string, claim: Exclude<Claim, { type: 'owned' }>): 
   return new ParleyError('busy', message, { details: { awaited: place } })
 }
 
-/** Whether a session was refused because another process owns it, or because no process at its place is alive. */
+/** True if a session was refused because another process owns it, or because no process at its place is alive. */
 export function isNotOwned(thrown: unknown): thrown is ParleyError {
   return (hasCode(thrown, 'conflict') && thrown.details?.owner !== undefined) || isAwaited(thrown)
 }

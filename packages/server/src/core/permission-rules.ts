@@ -18,9 +18,9 @@ export type Subject = {
   readonly input: unknown
   readonly readOnly: boolean
   readonly outside?: boolean | undefined
-  /** The call changes a protected file. Of the modes, only bypass allows that. */
+  /** True if the call changes a protected file. Of the modes, only bypass allows that. */
   readonly protected?: boolean | undefined
-  /** The agent asks although its own mode accepts edits. */
+  /** True if the agent asks although its own mode accepts edits. */
   readonly insisted?: boolean
   /** Set for a call of a host tool. The host declares whether the tool is safe. */
   readonly host?: { readonly safe: boolean }
@@ -120,9 +120,9 @@ function applies(rule: PermissionRule, subject: Subject, state: SessionState): b
 }
 
 /**
- * Whether a rule for a project or a folder applies to a session. A rule that names a folder applies to sessions in
- * exactly this folder, as it did before there were projects. Only if the rule does not allow anything, it also applies
- * to the project whose root the folder is: a refusal must not end at the next worktree.
+ * True if a rule for a project or a folder applies to a session. A rule that names a folder applies to sessions in
+ * exactly this folder. If the folder is the root of a project, a rule that asks or refuses applies to the whole
+ * project too, so that a refusal also covers its other worktrees.
  */
 function isOfProject({ project, decision }: PermissionRule, state: SessionState): boolean {
   if (project === undefined) return false

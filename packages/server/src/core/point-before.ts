@@ -16,16 +16,18 @@ import { readEvents } from './read-events.ts'
 import type { SessionStore } from './session-store.ts'
 
 const pageSize = 1000
-/** How many prompts a fork point names: an agent may lack a prompt whose turn failed at once. */
+/**
+ * The maximum number of prompts that a fork point names. It names several because an agent may not have stored a
+ * prompt whose turn failed at once.
+ */
 const maxNamed = 5
 
-/** A point in a log: before the turn of a prompt. */
+/** A point in a log that precedes the turn of a prompt. */
 export type LogPoint = {
-  /** The last event before the turn. */
+  /** The seq of the last event before the turn. */
   readonly seq: number
-  /** Where the agent's conversation is forked. Undefined if the agent has received no prompt since that point. */
+  /** The fork point of the agent's conversation. Undefined if the agent has received no prompt since this point. */
   readonly forkPoint?: ForkPoint
-  /** A rewind has already taken the turn back. */
   readonly isTakenBack: boolean
 }
 
@@ -60,9 +62,9 @@ class Search {
   /** The seq of the rewind that took the turn back. */
   #takenBack: number | undefined
   #point: { agentSessionId: string; before: string[] } | undefined
-  /** All prompts that the fork point can name are known. */
+  /** True if the fork point is complete: no later prompt is added to it. */
   #isNamed = false
-  /** The conversation that received the prompt was compacted since. */
+  /** True if the conversation that received the prompt was compacted after it. */
   #isCompacted = false
 
   constructor(state: SessionState, promptId: string, adapter: Memory | undefined) {
@@ -112,7 +114,10 @@ class Search {
     this.#isNamed = this.#point.agentSessionId !== agentSessionId || this.#point.before.length === maxNamed
   }
 
-  /** The prompts after a compaction do not mark the same point: the agent no longer has the text before them. */
+  /**
+   * Completes the fork point at a compaction: the agent no longer has the text before it, so later prompts do not
+   * mark the same point.
+   */
   #compacted({ connection }: SessionState): void {
     if (!this.#point) return
     this.#isNamed = true
@@ -136,7 +141,7 @@ class Search {
   }
 }
 
-/** True for a prompt that the agent's program performs itself, and that its conversation does not contain. */
+/** True for a prompt that the agent's program handles by itself and does not store in its conversation. */
 function isForProgram({ parts: [part, ...others] }: Prompt): boolean {
   return (
     part?.type === 'command' && others.length === 0 && (part.name === 'compact' || part.name === 'rewind')

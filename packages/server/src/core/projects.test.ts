@@ -21,7 +21,7 @@ function repositoryIn({ cwd }: Pick<HostUnderTest, 'cwd'>) {
   return { app, tree, inner: join(app, 'inner'), project: join(app, '.git') }
 }
 
-/** Whether a call runs without a question in a new session of the folder. */
+/** True if a call runs without a question in a new session of the folder. */
 async function isAllowed(home: HostUnderTest, cwd: string): Promise<boolean> {
   const session = await home.create({ cwd })
   await session.submit(edit)
@@ -58,7 +58,7 @@ describe('projects', () => {
       expect(await home.host.list({ limit: 9, project: id })).toEqual({ sessions: [] })
   })
 
-  it('count their sessions, those that wait, and tell the branch of each folder', async () => {
+  it('count their sessions and those that wait, and name the branch of each folder', async () => {
     await using home = await hostUnderTest()
     const { app, tree } = repositoryIn(home)
     const first = await home.create({ cwd: app })

@@ -16,11 +16,17 @@ import { type Clock, withinTime } from './clock.ts'
 import type { HostOptions } from './host-options.ts'
 import type { ProjectGroup, SessionStore, StoredProjectSetting } from './session-store.ts'
 
-/** The projects of the sessions: their figures, and the settings that people gave them. */
+/** The projects of the sessions: their numbers of sessions, and the settings that people have set. */
 export type Projects = {
-  /** The most recently used first. With `within`, only what it permits is listed and counted, without settings. */
+  /**
+   * Lists the projects, the most recently used first. With `within`, lists and counts only what it permits, without
+   * settings.
+   */
   projects(within?: ProjectLimits): Promise<Project[]>
-  /** Rejects with ParleyError `not_found` for a project that has neither sessions nor settings. */
+  /**
+   * Changes settings of a project. Rejects with ParleyError `not_found` for a project that has neither sessions nor
+   * settings.
+   */
   patchProject(projectId: string, patch: ProjectPatch, by?: Actor): Promise<Project>
 }
 
@@ -38,7 +44,10 @@ type ProjectParts = Pick<HostOptions, 'branchOf' | 'checkFolder' | 'projectOf'> 
 }
 
 const maxFolders = 50
-/** How many branches are read for a list, and how long a list waits for them. A folder on a network can be slow. */
+/**
+ * The maximum number of branches that are read for a list, and the time limit for reading them. A folder on a network
+ * can be slow.
+ */
 const maxBranches = 200
 const branchesMs = 500
 
@@ -83,7 +92,7 @@ export async function createProjects(parts: ProjectParts): Promise<Projects> {
         changed.map((field) => ({ ...at, field, value: patch[field] ?? null, ...change })),
       )
       const after = (await list()).find(({ id }) => id === projectId)
-      // A project without sessions ends with its last setting.
+      // A project without sessions ceases to exist with its last setting.
       return after ?? projectFrom(projectId, [], [])
     },
   }
@@ -152,7 +161,10 @@ async function withBranches(
   })
 }
 
-/** The root of a project is read only for a caller who sees all of it, or who sees a session there. */
+/**
+ * The folders whose branches are read. The root is included only if the caller sees the whole project or a session
+ * there.
+ */
 function foldersToRead({ root, folders, settings }: Project): string[] {
   const own = folders.map(({ folder }) => folder)
   return settings ? [root, ...own] : own

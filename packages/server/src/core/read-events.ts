@@ -17,7 +17,7 @@ export async function readEvents(
 }
 
 /**
- * Whether an event that the store marked as damaged is valid JSON: a store may be stricter, for example about
+ * True if an event that the store marked as damaged is valid JSON: a store may be stricter, for example about
  * nesting.
  */
 function isJson(text: string): boolean {

@@ -13,7 +13,7 @@ export function receiptHash(given: object, by: Actor | undefined): string {
 }
 
 /**
- * Whether two receipts are for the same command of the same sender. A receipt without a sender matches any sender. A
+ * True if two receipts are for the same command of the same sender. A receipt without a sender matches any sender. A
  * receipt without a hash, which a redaction has removed, matches any command.
  */
 export function isSameSender(one: string, other: string): boolean {

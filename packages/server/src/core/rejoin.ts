@@ -21,9 +21,9 @@ const readMs = 60_000
 export class Rejoin {
   readonly #context: SessionContext
   #link: AgentLink | undefined
-  /** The record was read, and no process of ours has held the conversation and released it since. */
+  /** True if the record was read and no process of ours has since held and released the conversation. */
   #isRead = false
-  /** The agent's record may contain more than the log, although the agent is connected. */
+  /** True if the agent's record may contain more than the log, although the agent is connected. */
   #isBehind = false
 
   constructor(context: SessionContext) {

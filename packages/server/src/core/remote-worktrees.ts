@@ -4,8 +4,9 @@ import type { SessionServices } from './session-services.ts'
 const pageSize = 500
 
 /**
- * Whether a new worktree begins at the branch, or in the folder, of a worktree that began at a branch of a remote. It may
- * contain the same commits of a stranger, so it must not inherit more.
+ * True if a new worktree begins at the branch, or in the folder, of a worktree that began at a branch of a remote.
+ * Such a worktree can contain commits of strangers, so it inherits neither the trust of the source folder nor
+ * settings of the project.
  */
 export async function isOfRemote(
   { store, place }: Pick<SessionServices, 'store' | 'place'>,

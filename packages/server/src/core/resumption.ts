@@ -1,7 +1,7 @@
-/** How an agent continues one of its conversations. */
+/** The conversation that an agent continues, and the way in which it continues it. */
 export type Resumption = {
   readonly agentSessionId: string
-  /** A copy of the conversation is continued. The conversation itself must remain as it is. */
+  /** True if a copy of the conversation is continued. The conversation itself must remain unchanged. */
   readonly fork?: boolean
   /**
    * With `fork`, for agents with the capability `forkBefore`: the agent's ids of a prompt and of the prompts after it. The

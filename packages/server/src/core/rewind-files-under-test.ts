@@ -40,7 +40,10 @@ export async function snapshots(session: SessionUnderTest, count: number): Promi
 }
 
 let gate = 0
-/** A turn that writes files by a command, and its prompt. Both of its snapshots are complete. */
+/**
+ * Plays a turn that writes files by a command, and returns the id of its prompt. Both snapshots of the turn are
+ * complete.
+ */
 export async function turn(
   { gates }: HostUnderTest,
   session: SessionUnderTest,

@@ -86,7 +86,7 @@ describe('a rewind of files', () => {
     expect(test.problems).toEqual([])
   })
 
-  it('restores the named files only, also if a person changed them, but not if they changed since the preview', async () => {
+  it('restores only the named files, even those that a person changed, but none that changed after the preview', async () => {
     await using test = await world()
     const session = await test.create()
     writeFileSync(join(test.cwd, 'a.txt'), 'a\n')
@@ -115,7 +115,7 @@ describe('a rewind of files', () => {
       })
   })
 
-  it('goes together with the conversation, and both come back', async () => {
+  it('is combined with a rewind of the conversation, and both are undone together', async () => {
     await using test = await world()
     const session = await test.create()
     await turn(test, session, { type: 'text', text: 'one' })
@@ -147,7 +147,7 @@ describe('a rewind of files', () => {
     expect([read(test, 'a.txt'), read(test, 'b.txt')]).toEqual([undefined, undefined])
   })
 
-  it('names what it cannot restore: ignored files in the way, and files that no snapshot has', async () => {
+  it('names the paths that it cannot restore: ignored files in the way, and files that no snapshot contains', async () => {
     await using test = await world()
     repository(test.cwd, { '.gitignore': '*.log\n', 'a.txt': 'a\n' })
     const session = await test.create()
@@ -232,7 +232,7 @@ describe('a rewind of files', () => {
     expect(order.indexOf('session.rewound')).toBeLessThan(order.lastIndexOf('turn.started'))
   })
 
-  it('in a fork treats turns of the original as those of others', async () => {
+  it('counts turns that a fork has copied as those of another session', async () => {
     await using test = await world()
     const session = await test.create()
     const first = await turn(test, session, writes('a.txt', 'A\n'))

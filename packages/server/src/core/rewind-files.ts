@@ -16,10 +16,10 @@ import { isWithin } from './folder-trust.ts'
 import type { ComparedTrees } from './session-folder.ts'
 import type { SessionContext } from './session-services.ts'
 
-/** What a restoration of files is to do, as restore.started records it. */
+/** The restoration that a command starts, as restore.started records it. */
 export type PlannedRestore = Pick<DraftOf<'restore.started'>, 'before' | 'to' | 'left'>
 
-/** What a rewind to the point after the event `seq` would do with the files. Changes nothing. */
+/** Returns the effect that a rewind to the point after the event `seq` would have on the files. Changes nothing. */
 export async function previewRewind(context: SessionContext, seq: number): Promise<RewindPreview> {
   const { moments, compared } = await compare(context, seq, [])
   const { now } = compared
@@ -36,7 +36,10 @@ export async function previewRewind(context: SessionContext, seq: number): Promi
   }
 }
 
-/** Plans the restoration of the files to the point after the event `seq`. Rejects with a ParleyError if it is not possible. */
+/**
+ * Plans the restoration of the files to the point after the event `seq`. Rejects with a ParleyError if no restoration
+ * is possible.
+ */
 export async function planRewind(
   context: SessionContext,
   seq: number,
@@ -74,7 +77,10 @@ async function compare(context: SessionContext, seq: number, more: readonly stri
   return { folder, moments, compared }
 }
 
-/** The files that the session changed and that differ from the first tree. A file that others changed too is left. */
+/**
+ * The files that the session changed and that differ from the first tree. Files that others changed too are marked as
+ * left alone.
+ */
 function filesOf(moments: FolderMoments, { steps, files }: ComparedTrees): RewindFile[] {
   const by = { session: new Set<string>(), others: new Set<string>(), unclear: new Set<string>() }
   for (const [index, paths] of steps.entries())
@@ -87,7 +93,7 @@ function filesOf(moments: FolderMoments, { steps, files }: ComparedTrees): Rewin
   })
 }
 
-/** A reason that a command overrules by naming the path. */
+/** True for a reason that is only a guess. A command overrules it by naming the path. */
 const isGuess = (left: LeftReason | undefined) => left === 'changed-since' || left === 'unclear'
 
 function named(
@@ -110,7 +116,7 @@ function named(
 
 const listed = { limit: 100, pages: 5 }
 
-/** Whether another session has a turn open in this folder, or in one above or below it. */
+/** True if another session has an open turn in this folder, in a parent or in a subfolder of it. */
 async function isInUse({ services, log }: SessionContext): Promise<boolean> {
   const { id, cwd } = log.state
   let cursor: string | undefined

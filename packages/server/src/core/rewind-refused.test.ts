@@ -6,7 +6,7 @@ import { agent, read, rewind, snapshots, timeline, turn, world, writes } from '.
 import type { SessionFolder } from './session-folder.ts'
 
 describe('a rewind of files is refused', () => {
-  it('while a turn is open, here or in another session of the folder, and without anything to do', async () => {
+  it('while a turn is open, here or in another session of the folder, and if there is nothing to rewind', async () => {
     await using test = await world()
     const session = await test.create()
     const promptId = await turn(test, session, writes('a.txt', 'A\n'))
@@ -30,7 +30,7 @@ describe('a rewind of files is refused', () => {
     expect(read(test, 'a.txt')).toBe('A\n')
   })
 
-  it('if another session had a turn at the same time, only for files that are not named', async () => {
+  it('for files that are not named, if another session had a turn at the same time', async () => {
     await using test = await world()
     const [session, other] = [await test.create(), await test.create()]
     const started = turn(test, session, { type: 'wait', gate: 'both' }, writes('a.txt', 'A\n'))
@@ -44,7 +44,7 @@ describe('a rewind of files is refused', () => {
     expect([read(test, 'a.txt'), read(test, 'b.txt')]).toEqual([undefined, 'b\n'])
   })
 
-  it('without a snapshot from before the prompt, with one that is gone, without the folder, and without snapshots', async () => {
+  it('without a snapshot before the prompt, with a lost snapshot, without the folder, and on a server without snapshots', async () => {
     const root = folderForTest()
     let isFailing = true
     const snapshot =
@@ -81,7 +81,7 @@ describe('a rewind of files is refused', () => {
     })
   })
 
-  it('if no file can be written, and nothing is rewound', async () => {
+  it('if no file can be written, and then the conversation is not rewound either', async () => {
     const broken = Object.assign(new Error('no space'), { code: 'ENOSPC' })
     const wrap = (real: SessionFolder): SessionFolder => ({ ...real, move: () => Promise.reject(broken) })
     await using test = await world({ wrap })

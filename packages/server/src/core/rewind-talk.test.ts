@@ -22,7 +22,7 @@ async function told(world: HostUnderTest, ...words: string[]) {
   return { session, prompts }
 }
 
-/** What the agent remembers, as it says in a new turn. */
+/** Asks the agent, in a new turn, which prompts it remembers. */
 async function known(session: SessionUnderTest): Promise<string> {
   const { turns } = await session.state()
   await session.command({ type: 'prompt.submit', text: 'what did I say?' })
@@ -35,7 +35,7 @@ async function timeline(session: SessionUnderTest): Promise<Block[]> {
 }
 
 describe('a rewind of the conversation', () => {
-  it('makes the agent go on with what was said before the prompt, and keeps the later blocks as taken back', async () => {
+  it('makes the agent continue from the messages before the prompt, and keeps the later blocks as taken back', async () => {
     await using world = await hostUnderTest({ agent })
     const { session, prompts } = await told(world, 'one', 'two', 'three')
     await session.command({ ...talk, promptId: prompts[1]! })
@@ -65,7 +65,7 @@ describe('a rewind of the conversation', () => {
     await expect(session.command({ type: 'session.unrewind' })).rejects.toThrow(/a turn has started since/)
   })
 
-  it('can be made again, to an earlier prompt, and only the last one is undone', async () => {
+  it('can be repeated to an earlier prompt, and only the last rewind is undone', async () => {
     await using world = await hostUnderTest({ agent })
     const { session, prompts } = await told(world, 'one', 'two', 'three')
     await session.command({ ...talk, promptId: prompts[2]! })
@@ -89,7 +89,7 @@ describe('a rewind of the conversation', () => {
     expect(await known(session)).toBe('You said: one; later')
   })
 
-  it('is not copied as a pending one: a fork continues where the session does', async () => {
+  it('is not copied as a pending rewind: a fork continues from the same point as the session', async () => {
     await using world = await hostUnderTest({ agent })
     const { session, prompts } = await told(world, 'one', 'two')
     const fork = async (commandId: string, before?: string) => {
@@ -110,7 +110,7 @@ describe('a rewind of the conversation', () => {
     expect(await known(takenBack)).toBe('You said: one')
   })
 
-  it('has one effect, whole or not at all, after a kill at any write', async () => {
+  it('takes effect once, completely or not at all, after a kill at any write', async () => {
     for (const isWritten of [true, false]) {
       for (let write = 0; write < 3; write++) {
         const store = createMemoryStore()
@@ -133,7 +133,7 @@ describe('a rewind of the conversation', () => {
 })
 
 describe('a rewind of the conversation is refused', () => {
-  it('while a turn is open, without anything to do, and with files where no snapshots are taken', async () => {
+  it('while a turn is open, if there is nothing to rewind, and with files if no snapshots are taken', async () => {
     await using world = await hostUnderTest({ agent })
     const { session, prompts } = await told(world, 'one')
     const both = { type: 'session.rewind', promptId: prompts[0]!, talk: true } as const

@@ -26,7 +26,7 @@ export type Reach = {
 const shellSyntax = /[;&|`$<>\n\r()]/
 
 /**
- * Whether a grant covers a call. A grant that names fields does not cover a call with other fields, unless these are
+ * True if a grant covers a call. A grant that names fields does not cover a call with other fields, unless these are
  * harmless (`isHarmlessField`): the same command in another folder, or without its sandbox, is another call.
  */
 export function covers(pattern: RulePattern, asked: Asked & Reach): boolean {
@@ -49,7 +49,7 @@ export function covers(pattern: RulePattern, asked: Asked & Reach): boolean {
 }
 
 /**
- * Whether a restricting rule applies to a call: `*` matches anything, and an extra field does not prevent the match.
+ * True if a restricting rule applies to a call: `*` matches anything, and an extra field does not prevent the match.
  */
 export function touches(pattern: RulePattern, { tool, input }: Asked): boolean {
   if (pattern.tool !== '*' && pattern.tool !== tool) return false
@@ -63,8 +63,8 @@ export function touches(pattern: RulePattern, { tool, input }: Asked): boolean {
 }
 
 /**
- * Whether a grant's text matches the value of a field. The value `true` matches the text `true`; a command
- * matches only as a string.
+ * True if a grant's text matches the value of a field. The value `true` matches the text `true`; a command matches
+ * only as a string.
  */
 function fitsGrant(text: string, field: string, value: unknown): boolean {
   const isText = typeof value === 'string' || (value === true && !commandFields.has(field))

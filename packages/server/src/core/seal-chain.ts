@@ -27,7 +27,7 @@ const sealed: ReadonlySet<EventType> = new Set([
   'session.released',
 ])
 
-/** Whether the batch must end with a seal. Answers of people are sealed at once. */
+/** True if the batch must end with a seal. Answers of people are sealed at once. */
 export function isSealed(events: readonly SessionEvent[]): boolean {
   return events.some((event) => {
     const isAnswer = event.type === 'permission.resolved' || event.type === 'question.resolved'
@@ -89,7 +89,7 @@ export class SealChain {
     }
   }
 
-  /** The seal that follows these events, which are not stored yet and follow the event `head`. */
+  /** Returns the seal of these events, which are not stored yet and follow the event `head`. */
   async sealAfter(head: number, events: readonly StoredEvent[], at: number): Promise<StoredEvent> {
     const to = head + events.length
     await this.#readUpTo(head)

@@ -5,9 +5,11 @@ import type { Limits, SearchKind } from '@parley/protocol'
  * time. Rules:
  * - `add` adds the entries and moves the cursor of the session, both or neither. Returns false, without an effect, if
  *   the cursor is not `from`: of several processes that index the same events, one succeeds.
- * - `remove` removes all entries and the cursor of a session. When it resolves, its words are not found anymore.
- * - `find` returns the entries that were added last first. It compares words as they are. The caller passes entries and queries through the same normalisation.
- * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ * - `remove` removes all entries and the cursor of a session. When it resolves, searches no longer find the words of
+ *   the session.
+ * - `find` returns the entries that were added last first. It compares words exactly: the caller normalises entries
+ *   and queries in the same way.
+ * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
  */
 export type SearchIndex = {
   cursor(sessionId: string): Promise<IndexCursor | undefined>
@@ -39,9 +41,12 @@ export type IndexEntry = {
 }
 
 export type IndexQuery = {
-  /** All words must be in an entry. A word that is not only letters and digits is in no entry. */
+  /**
+   * An entry matches if it contains all of these words. A word with characters other than letters and digits matches
+   * no entry.
+   */
   readonly words: readonly string[]
-  /** True if the last word also finds longer words that start with it. */
+  /** True if the last word also matches longer words that start with it. */
   readonly isLastPrefix: boolean
   readonly kinds?: readonly SearchKind[]
   readonly agent?: string

@@ -35,8 +35,8 @@ export type AgentParts = {
 }
 
 /**
- * Starts the agent of one live session, sends messages to it, has its outputs recorded, and records its end. The loop
- * decides what the agent should do; the broker decides what it may do.
+ * Starts the agent of one live session, sends messages to it, passes its outputs on to be recorded, and records its
+ * end. The loop decides what the agent should do; the broker decides what it may do.
  */
 export class SessionAgent implements SlotHolder {
   readonly #context: SessionContext

@@ -116,7 +116,10 @@ export function createSessionCommands(
   }
 }
 
-/** The point before the prompt that the command names; undefined for commands that go back to no prompt. */
+/**
+ * The point before the prompt that the command names; undefined for commands that neither rewind to a prompt nor fork
+ * before one.
+ */
 async function pointFor(
   command: Command,
   { services, log, adapter }: SessionContext,
@@ -126,7 +129,7 @@ async function pointFor(
   if (promptId === undefined) return undefined
   decide(log.state, command, decideContext)
   const { pointBefore } = await import('./point-before.ts')
-  // Files can be restored to before a compaction.
+  // Files can be restored to a state before a compaction; the conversation cannot.
   const isAboutFiles = command.type === 'session.rewind' && !command.talk
   return pointBefore(services.store, log.state, promptId, isAboutFiles ? undefined : adapter)
 }
@@ -160,7 +163,7 @@ async function copyFor(
   return forkSession(services, log.state, into, { title, by, before })
 }
 
-/** Does the work of a command in the folder of the session; undefined for other commands. */
+/** Performs the operation of a command in the folder of the session; undefined for other commands. */
 async function doInFolder(context: SessionContext, command: Command): Promise<EventDraft[] | undefined> {
   if (!isFolderCommand(command)) return undefined
   const { workInFolder } = await import('./folder-work.ts')
@@ -180,7 +183,6 @@ function repeated<R>(command: Command, hash: string, before: { hash: string; rec
   )
 }
 
-/** The entries of the ledger for rules that an answer granted. */
 function grantedEntries(rules: readonly PermissionRule[] = []): LedgerDraft[] {
   return rules.map(({ createdAt: at, createdBy: actor, ruleId: subject, decision, scope, tool }) => {
     const data = { decision, scope, tool }
@@ -194,7 +196,7 @@ function forked(drafts: readonly EventDraft[]): DraftOf<'session.forked'> {
   return draft
 }
 
-/** Commands that end something, or record something that the agent has no part in. */
+/** Commands that end something, or that record something in which the agent has no part. */
 const worksWithoutAgent: ReadonlySet<Command['type']> = new Set([
   'turn.cancel',
   'prompt.withdraw',

@@ -1,12 +1,12 @@
 import type { ChangedLines, LeftOut, LeftPath, RewindFile } from '@parley/protocol'
 
 /**
- * PORT. Works with the folders of sessions, and stores their trees. Rules:
+ * PORT. Stores trees of session folders, and restores them. Rules:
  * - a folder is an absolute path as `session.created` records it.
- * - nothing that a folder names is run, whether or not the folder is trusted.
- * - a failure rejects with a ParleyError: `not_supported` if this cannot be done in this folder, `busy` if trying again
- *   can help.
- * - work that is killed at any moment can be repeated, and leaves nothing that prevents it.
+ * - no program that a folder names is run, whether or not the folder is trusted.
+ * - a failure rejects with a ParleyError: `not_supported` if the operation is impossible in this folder, `busy` if
+ *   trying again can help.
+ * - an operation that a kill interrupted can be repeated, and leaves nothing behind that prevents this.
  */
 export type SessionFolder = {
   /**
@@ -15,27 +15,28 @@ export type SessionFolder = {
    */
   snapshot(folder: string, options: SnapshotOptions): Promise<FolderSnapshot>
   /**
-   * Makes the paths exactly what they are in a snapshot, and removes those that it does not have. Rejects with
+   * Restores the paths to their state in a snapshot, and removes those that it does not contain. Rejects with
    * `conflict`, and changes nothing, if a file changes meanwhile.
    */
   restore(folder: string, options: RestoreOptions): Promise<RestoredPaths>
   /**
-   * Takes a snapshot, compares each of the trees with the next one and the last one with the snapshot, and says what
-   * restoring the folder to the first one would do. All paths are relative to the folder, and those outside it are left
-   * out. Rejects with `not_found` if a tree is not stored any more.
+   * Takes a snapshot. Compares each of the trees with the next one, and the last one with the snapshot. Also returns
+   * the effect of restoring the folder to the first tree. All paths are relative to the folder, and paths outside it
+   * are left out. Rejects with `not_found` if a tree is no longer stored.
    */
   compare(folder: string, options: CompareOptions): Promise<ComparedTrees>
   /** How much the folder differs in two stored trees. */
   count(folder: string, options: CountOptions): Promise<ChangedLines>
-  /** Makes the tree `now` with the contents of another tree at some paths. Changes nothing in the folder. */
+  /** Returns the tree `now` with the contents of another tree at some paths. Changes nothing in the folder. */
   plan(folder: string, options: PlanOptions): Promise<PlannedTree>
   /**
-   * Moves the paths in which two trees differ from the one to the other. A path whose content is in neither tree is
-   * left alone and named. Repeating it after a kill, with `again`, moves the rest. HEAD, the branches and the index of
-   * the repository do not change. Rejects with `conflict` if nothing could be written.
+   * Changes the paths in which two trees differ from the first tree to the second. A path whose content is in neither
+   * tree is left alone and named. If a kill interrupts the move, a repetition with `again` moves the remaining paths.
+   * HEAD, the branches and the index of the repository do not change. Rejects with `conflict` if no path could be
+   * written.
    */
   move(folder: string, options: MoveOptions): Promise<MovedFiles>
-  /** Keeps the snapshots of a session also for its fork. */
+  /** Keeps the snapshots of a session for its fork too. */
   share(folder: string, sessionId: string, fork: string): Promise<void>
   /** Drops the snapshots of a session. */
   forget(folder: string, sessionId: string): Promise<void>
@@ -45,7 +46,7 @@ export type SnapshotOptions = { readonly sessionId: string; readonly signal?: Ab
 
 export type FolderSnapshot = {
   readonly tree: string
-  /** The commit that is checked out; absent without a repository or a commit. */
+  /** The checked-out commit; absent without a repository or a commit. */
   readonly head?: string
   readonly leftOut: readonly LeftOut[]
 }
@@ -53,16 +54,16 @@ export type FolderSnapshot = {
 export type RestoreOptions = {
   readonly sessionId: string
   readonly tree: string
-  /** Relative to the folder; by default everything in its work tree that differs. */
+  /** Relative to the folder. By default, all paths in its work tree that differ from the tree. */
   readonly paths?: readonly string[]
   readonly signal?: AbortSignal
 }
 
 export type RestoredPaths = {
-  /** The tree before the restoration, with which it can be undone. */
+  /** The tree before the restoration, from which the restoration can be undone. */
   readonly before: string
   readonly tree: string
-  /** Paths that could not be restored, because their content is not stored any more. */
+  /** Paths that could not be restored, because their content is no longer stored. */
   readonly missing: readonly string[]
 }
 
@@ -70,9 +71,9 @@ export type CompareOptions = { readonly sessionId: string; readonly trees: reado
 
 export type ComparedTrees = {
   readonly now: FolderSnapshot
-  /** The changed paths: from each tree to the next one, and from the last tree to `now`. */
+  /** The changed paths of each step: from each tree to the next one, and from the last tree to `now`. */
   readonly steps: readonly (readonly string[])[]
-  /** From `now` to the first tree. `left` names only obstacles. */
+  /** The changes from `now` to the first tree. `left` is set only for obstacles. */
   readonly files: readonly RewindFile[]
 }
 
@@ -85,19 +86,22 @@ export type PlanOptions = {
   readonly paths: readonly string[]
 }
 
-/** `left`: the paths that cannot be restored. */
+/** `left` names the paths that cannot be restored. */
 export type PlannedTree = { readonly tree: string; readonly left: readonly LeftPath[] }
 
 export type MoveOptions = {
   readonly sessionId: string
   readonly from: string
   readonly to: string
-  /** The same restoration may have been begun before. */
+  /** True if an earlier attempt may have begun this move. */
   readonly again?: boolean
 }
 
 export type MovedFiles = {
-  /** The tree `after`, with the restored paths as they were before. A restoration from `after` to `before` undoes this one. */
+  /**
+   * The tree `after`, with the restored paths in their previous state. Moving from `after` to `before` undoes this
+   * move.
+   */
   readonly before: string
   readonly after: string
   /** The number of restored paths. */

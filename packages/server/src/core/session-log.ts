@@ -242,7 +242,6 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
   }
 }
 
-/** The entry of the ledger for a seal. */
 function sealedEntry({ at, sessionId, to, hash }: EventOf<'log.sealed'>): LedgerDraft {
   return { at, kind: 'session.sealed', subject: sessionId, data: { to, hash } }
 }

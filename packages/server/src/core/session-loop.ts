@@ -53,7 +53,9 @@ export class SessionLoop {
   #begun: string | undefined
   #acting: Promise<void> | undefined
   #actAgain = false
-  /** Nothing is done before the recovery, because the state may be that of a server that died. */
+  /**
+   * False before the recovery. Until then the loop does nothing, because the state may be that of a server that died.
+   */
   #isRecovered = false
   #isIdle = false
   /** Set while the session stops: checks whether the turn is over. */

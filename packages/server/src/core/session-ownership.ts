@@ -13,8 +13,8 @@ export type SessionOwnership = {
   /** The place of this process. Absent if no other process can write to the store. */
   readonly place?: string
   /**
-   * A secret that names this process as an owner, while it can own sessions. It changes when all sessions have been
-   * lost.
+   * A secret that identifies this process as an owner. Undefined while the process cannot own sessions. It changes
+   * when all sessions were lost.
    */
   readonly mark?: string | undefined
   /** The term of a session that this process has just created. Absent if no other process can write to the store. */
@@ -47,8 +47,8 @@ export type SessionOwnership = {
 export type OwnedSession = { readonly sessionId: string; readonly term?: number; readonly former?: string }
 
 /**
- * Whether an operation failed only because the storage cannot be reached now, or because this process could not prove in
- * time that it is alive. Such failures occur in large numbers, so they are reported once.
+ * True if an operation failed only because the storage cannot be reached now, or because this process could not prove
+ * in time that it is alive. Such failures occur in large numbers, so they are reported once.
  */
 export function isOutage(thrown: unknown): thrown is ParleyError {
   if (!hasCode(thrown, 'busy')) return false

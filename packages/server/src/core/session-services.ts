@@ -35,7 +35,7 @@ export type SessionServices = {
   readonly shared: SharedSettings | undefined
   /** The place of the sessions' folders, if several processes share the store. */
   readonly place: string | undefined
-  /** Set if that place is awaited: the session is only recorded here, and its agent is not started. */
+  /** Set if that place is awaited: this node only records commands for the session, and does not start its agent. */
   readonly awaits?: string
   readonly ownerFeed: OwnerFeed | undefined
   readonly sessionFolder: SessionFolder | undefined
@@ -76,7 +76,7 @@ export type SessionContext = {
   readonly problem: (error: unknown, doing: string) => void
 }
 
-/** What an agent of the session would be started with now. */
+/** The start conditions that a new process of the session's agent would have now. */
 export function startedWith(
   services: SessionServices,
   adapter: AgentAdapter,
@@ -93,8 +93,8 @@ export function unknownAgentOf({ agent }: SessionState): ParleyError {
 }
 
 /**
- * Whether the folder of a session is trusted. A worktree inherits the trust of the folder that it was made from, by the
- * record of the session: what the folder itself says does not count.
+ * True if the folder of a session is trusted. A worktree inherits the trust of its source folder, as the log of the
+ * session records the source; files in the worktree cannot claim another source.
  */
 export function isTrusted(
   { trusts }: Pick<SessionServices, 'trusts'>,

@@ -130,7 +130,7 @@ export type ProjectGroup = ProjectAt & {
   readonly archived: number
   /** Sessions that are not archived and wait for a person. */
   readonly waiting: number
-  /** When one of the sessions last changed. */
+  /** The time of the last change of one of these sessions. */
   readonly usedAt: number
 }
 
@@ -145,7 +145,7 @@ export type StoredProjectSetting = ProjectAt & {
 export type StoredEvent = {
   readonly seq: number
   readonly json: string
-  /** The stored text is no longer valid JSON. See `readEvents`. */
+  /** True if the stored text is no longer valid JSON. See `readEvents`. */
   readonly damaged?: true
 }
 

@@ -2,8 +2,8 @@ import { ParleyError } from '@parley/protocol'
 import { type HostTool, type HostToolSet, hostToolSet } from './host-tool.ts'
 
 /**
- * The tools of the host, and the tools that the creator of a session offers to its agent in addition. They are
- * functions, so they are not stored and last as long as this host.
+ * The tools of the host, and additional tools that the creator of a session offers to its agent. Tools are functions:
+ * they are not stored, and are lost when the host closes.
  */
 export type SessionTools = {
   /** The current tools. `replace` changes the set of a session that has tools of its own. */

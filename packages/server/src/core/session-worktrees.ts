@@ -3,7 +3,7 @@ import type { SessionServices } from './session-services.ts'
 import type { SessionStore } from './session-store.ts'
 import type { Worktrees } from './worktrees.ts'
 
-/** What several parts of core need to know about worktrees. */
+/** Functions for worktrees that several parts of core use. */
 
 export function worktreesOf({ worktrees }: Pick<SessionServices, 'worktrees'>): Worktrees {
   if (worktrees) return worktrees
@@ -17,7 +17,7 @@ type OwnSettings = {
   readonly keepDays?: number
 }
 
-/** The settings of a project. Those of a session without a project are empty. */
+/** The settings of a project at the place of this process. Empty for a session without a project. */
 export async function settingsFor(
   { store, place }: Pick<SessionServices, 'store' | 'place'>,
   project: string | undefined,
@@ -28,7 +28,7 @@ export async function settingsFor(
   return Object.fromEntries(own.map(({ field, value }) => [field, value]))
 }
 
-/** The record of a worktree in a session that works in it, although it was made for another session. */
+/** The worktree of another session, in the form in which a session that works in it records the worktree. */
 export function sharedWorktree(sessionId: string, worktree: PlannedWorktree): PlannedWorktree {
   const { branch, base, from, path, source, remote, of = sessionId } = worktree
   return { branch, base, path, source, of, ...defined({ from, remote }) }
@@ -36,7 +36,7 @@ export function sharedWorktree(sessionId: string, worktree: PlannedWorktree): Pl
 
 const pageSize = 500
 
-/** The other sessions that work in a worktree and are not archived. */
+/** The other sessions that work in a worktree, without archived ones. */
 export async function othersIn(
   store: Pick<SessionStore, 'list'>,
   { sessionId, project, path }: { sessionId: string; project: string | undefined; path: string },

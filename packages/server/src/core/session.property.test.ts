@@ -123,7 +123,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 )
 
 type Conditions = {
-  /** A request waits only briefly before its turn is parked. */
+  /** True if a request waits only briefly before its turn is parked. */
   parksSoon: boolean
   /**
    * The behaviour of the connection attempts, in a repeating cycle. A `deaf` attempt connects late, and ignores that it

@@ -39,9 +39,9 @@ export function shownText(json: string): string {
 }
 
 /**
- * Replaces the servers that a client sends with the real servers. A server that is sent back as it was shown stands for
- * the current server. A hidden value in any other server is refused: the placeholder would be used as a value, or the
- * real value would be sent to an address that the client chose.
+ * Resolves the servers that a client sends. A server with hidden values, exactly as replies show it, stands for the
+ * current server with its real values. A hidden value in any other server is refused: the placeholder would be used
+ * as a value, or the real value would be sent to an address that the client chose.
  */
 export function resolvedServers(given: McpServers, current: McpServers = {}): McpServers {
   const shown = hideSecrets(current)

@@ -222,8 +222,8 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
 }
 
 /**
- * Whether a spare can serve the session. A spare cannot resume a conversation or use MCP servers of a session, because
- * an agent gets both at its start.
+ * True if a spare can serve the session. A spare cannot resume a conversation or use MCP servers of a session,
+ * because an agent gets both at its start.
  */
 function fits(
   adapter: AgentAdapter,

@@ -47,7 +47,7 @@ async function quietTurn({ gates }: HostUnderTest, session: SessionUnderTest, pa
 }
 
 describe('a turn', () => {
-  it('has a snapshot before and after it, and the state keeps the first and the last ones', async () => {
+  it('has a snapshot before and after it, and the state keeps those of the first turn and of the last turns', async () => {
     const { test } = await tested({})
     await using _ = test
     const session = await test.create()
@@ -137,7 +137,7 @@ describe('a turn', () => {
 })
 
 describe('snapshots', () => {
-  it('that take too long are off, and the session says so once', async () => {
+  it('that take too long are turned off, and one notice in the session reports this', async () => {
     const { test } = await tested({ limits: { budgetMs: -1 } })
     await using _ = test
     const session = await test.create()
@@ -162,7 +162,7 @@ describe('snapshots', () => {
     expect(test.problems).toEqual([])
   })
 
-  it('that fail are reported, and the session goes on', async () => {
+  it('that fail are reported, and the session continues', async () => {
     const { test, root } = await tested({})
     await using _ = test
     writeFileSync(join(root, 'file'), '')
@@ -176,7 +176,7 @@ describe('snapshots', () => {
     expect((await session.state()).status).toBe('idle')
   })
 
-  it('are gone when the session and its forks are deleted', async () => {
+  it('are deleted with the session and its forks', async () => {
     const { test, root } = await tested({})
     await using _ = test
     const session = await test.create()

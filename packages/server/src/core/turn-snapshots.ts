@@ -18,8 +18,8 @@ type Taken = FolderSnapshot & { readonly late?: true; readonly changed?: Changed
 const countingMs = 3_000
 
 /**
- * Takes snapshots of a session's folder before and after each turn. They are taken beside the work of the agent, which
- * never waits for them. A snapshot is late if a call that writes began before it was complete.
+ * Takes snapshots of a session's folder before and after each turn. The agent works in parallel and never waits for
+ * them. A snapshot is late if a call that writes began before it was complete.
  */
 export class TurnSnapshots {
   readonly #context: SessionContext
@@ -37,7 +37,7 @@ export class TurnSnapshots {
 
   recorded(events: readonly SessionEvent[]): void {
     if (!this.#mayTake) return
-    // A turn that starts and ends at once took place elsewhere.
+    // A batch that contains both the start and the end of a turn records an outside turn, which has no snapshots.
     const ended = new Set(events.flatMap(({ type, turnId }) => (type === 'turn.ended' ? [turnId] : [])))
     const started = new Set(events.flatMap(({ type, turnId }) => (type === 'turn.started' ? [turnId] : [])))
     for (const event of events) {
@@ -49,8 +49,8 @@ export class TurnSnapshots {
   }
 
   /**
-   * Called once, before the session acts. Takes the snapshot before an open turn that has none, such as the turn of a
-   * session that is created with a prompt.
+   * Called once, before the first action of the loop. Takes the snapshot before an open turn that has none, such as
+   * the first turn of a session that is created with a prompt.
    */
   started({ turn, snapshots }: SessionState): void {
     const isNew = turn && !turn.delivered && !turn.parked
@@ -121,7 +121,10 @@ export class TurnSnapshots {
     }))
   }
 
-  /** Without a snapshot, changes of the turn are marked. People are told once if none will be taken any more. */
+  /**
+   * Handles a snapshot that failed. If snapshots are turned off for the folder, records one notice. Without a
+   * snapshot, the changes of the turn are marked as incomplete.
+   */
   async #missed(error: unknown): Promise<void> {
     const { persist, problem } = this.#context
     if (!hasCode(error, 'not_supported')) return problem(error, 'take a snapshot of the folder')

@@ -31,7 +31,7 @@ export class WorktreeSteps {
     return this.#context.log.state
   }
 
-  /** Takes the step that the phase requires. `closeAgent` ends the agent before its folder is removed. */
+  /** Performs the step that the phase requires. `closeAgent` ends the agent before its folder is removed. */
   async take(closeAgent: () => Promise<void>): Promise<void> {
     const { worktree } = this.#state
     if (!worktree) return
@@ -53,7 +53,7 @@ export class WorktreeSteps {
     }
   }
 
-  /** Ends the step that runs, because a person has sent another command. */
+  /** Cancels the running step. Called when a person has sent another command. */
   end(): void {
     this.#step.abort()
   }
@@ -62,7 +62,10 @@ export class WorktreeSteps {
     return AbortSignal.any([this.#context.stopping, this.#step.signal])
   }
 
-  /** Records that the folder is gone, if it is. The session can then only be read, until the worktree is restored. */
+  /**
+   * If the folder no longer exists, records that the worktree was removed. The session can then only be read, until
+   * the worktree is restored.
+   */
   async look(): Promise<void> {
     const { worktree } = this.#state
     const { worktrees } = this.#context.services
@@ -80,7 +83,8 @@ export class WorktreeSteps {
   }
 
   /**
-   * Refuses a removal while other sessions use the worktree, and one with `ifNothingLost` that would lose something.
+   * Throws if the removal must be refused: other sessions use the worktree, or the command has `ifNothingLost` and
+   * content would be lost.
    */
   async check(command: CommandOf<'worktree.remove'> | CommandOf<'worktree.restore'>): Promise<void> {
     const { services } = this.#context
@@ -142,7 +146,7 @@ export class WorktreeSteps {
     await this.#record('preparing', { type: 'worktree.failed', action: 'make', error, setup })
   }
 
-  /** The command of the project, as it is now. */
+  /** The present setup command of the project. */
   async #command({ remote, request }: KnownWorktree): Promise<string | undefined> {
     if (remote || request?.setup === false) return undefined
     return (await settingsFor(this.#context.services, this.#state.project)).setup
@@ -154,7 +158,8 @@ export class WorktreeSteps {
     const { head, leftOut } = await worktrees.make(worktree, {
       ...this.#how(worktree),
       head: saved?.head,
-      // Nobody knows which commits were made before the folder was deleted by hand.
+      // If the folder was deleted by hand, it is unknown which commits were made before, so the branch may be at any
+      // commit.
       follows: removed?.missing ?? false,
       branch: 'keep',
     })
@@ -176,7 +181,10 @@ export class WorktreeSteps {
     })
   }
 
-  /** The snapshot is recorded before anything is deleted: a repetition must not save a folder that is half gone. */
+  /**
+   * Records the snapshot before anything is deleted. A repetition after a kill must not take another snapshot,
+   * because the folder may be half deleted.
+   */
   async #remove(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
     const { sessionFolder } = this.#context.services
     const { id: sessionId } = this.#state
@@ -184,7 +192,10 @@ export class WorktreeSteps {
     if (!saved && worktree.made && (await worktrees.isThere(worktree))) {
       const taken = await sessionFolder?.snapshot(path, { sessionId })
       if (!taken)
-        throw new ParleyError('not_supported', 'This server takes no snapshots, so nothing is removed.')
+        throw new ParleyError(
+          'not_supported',
+          'This server takes no snapshots, so the worktree is not removed.',
+        )
       const { tree, head, leftOut } = taken
       return this.#record('removing', {
         type: 'snapshot.taken',

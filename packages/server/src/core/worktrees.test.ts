@@ -251,7 +251,7 @@ describe('a session with a worktree', () => {
       false,
     ])
     expect((await test.host.detail(session.id, 0)).trusted).toBe(false)
-    // Neither does a worktree that begins at the branch or in the folder of that one.
+    // A worktree that begins at the branch or in the folder of that worktree inherits nothing either.
     const [{ worktree }] = [await test.host.state(session.id)]
     const input = { agent: 'scripted', worktree: {} }
     const nested = [
@@ -283,7 +283,7 @@ async function worked() {
 }
 
 describe('removing a worktree', () => {
-  it('first says what would be lost, then saves what can be restored', async () => {
+  it('first names what would be lost, then saves the content that can be restored', async () => {
     const { test, repository, root, session, path, head } = await worked()
     expect(await test.host.worktree(session.id)).toMatchObject({
       isThere: true,
@@ -339,7 +339,7 @@ describe('removing a worktree', () => {
     await expect(gone).rejects.toMatchObject({ code: 'conflict', details: { session: session.id } })
   })
 
-  it('that was done by hand leaves a session that can be read, until the worktree is restored', async () => {
+  it('that was done by hand leaves a session that can be read until the worktree is restored', async () => {
     const { repository, session, path, head } = await worked()
     await expect.poll(async () => (await session.events('snapshot.taken')).length).toBe(2)
     rmSync(path, { recursive: true })
@@ -355,7 +355,7 @@ describe('removing a worktree', () => {
     await reaches(session, 'ready')
     expect(readFileSync(join(path, 'a.txt'), 'utf8')).toBe('two\nthree\n')
 
-    // A later commit on the branch is not taken back by the last snapshot.
+    // The restoration from the last snapshot keeps a later commit on the branch.
     rmSync(path, { recursive: true })
     git(
       repository,

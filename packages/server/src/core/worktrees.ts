@@ -10,25 +10,25 @@ import type {
 
 /**
  * PORT. Makes worktrees of repositories in the data folder, and removes them. Rules:
- * - nothing that an untrusted folder names is run, except the command of `prepare`, which a person has given.
- * - each operation can be repeated after a kill at any moment, and removes what the killed one has left behind.
+ * - no program that an untrusted folder names is run, except the command of `prepare`, which a person has given.
+ * - each operation can be repeated after a kill at any moment, and removes the remains of the interrupted one.
  * - a failure rejects with a ParleyError, and leaves no folder behind.
  */
 export type Worktrees = {
   offer(folder: string, wanted: WantedFiles): Promise<Omit<WorktreeOffer, 'setup'>>
-  /** Decides where a worktree will be, and what it begins with. Changes nothing. `folder` is a real path. */
+  /** Plans the path, the branch and the first commit of a worktree. Changes nothing. `folder` is a real path. */
   plan(folder: string, asked: AskedWorktree): Promise<WorktreePlan>
   /**
-   * Makes the folder and the branch. The branch may exist already at the wanted commit; with `follows`, it may be at any
-   * commit, and is checked out there.
+   * Makes the folder and the branch. The branch may already exist at the wanted commit. With `follows`, it may exist
+   * at any commit, which is then checked out.
    */
   make(worktree: PlannedWorktree, how: HowToMake): Promise<Made>
-  /** Runs the command in the worktree. It is ended after `timeoutMs`; then `exitCode` is absent. */
+  /** Runs the setup command in the worktree. After `timeoutMs` the command is ended, and `exitCode` is absent. */
   prepare(worktree: PlannedWorktree, how: HowToPrepare): Promise<SetupRun>
   /** Removes the folder of a worktree that was not completed. A branch without commits of its own can be deleted. */
   discard(worktree: PlannedWorktree, how: { branch: BranchFate }): Promise<void>
   isThere(worktree: PlannedWorktree): Promise<boolean>
-  /** What a removal would delete. Rejects with `not_found` if the folder is gone. */
+  /** Returns the content that a removal would delete. Rejects with `not_found` if the folder does not exist. */
   examine(worktree: PlannedWorktree): Promise<Examined>
   /** Removes the folder. The branch is deleted only if it is at `head`. */
   remove(
@@ -37,33 +37,33 @@ export type Worktrees = {
   ): Promise<RemovedBranch>
   /** The folders in which worktrees were made, by name. */
   list(): Promise<FoundFolder[]>
-  /** Finds a worktree by the name of its folder, and reads it from the folder itself. Undefined if there is none. */
+  /** Finds a worktree by the name of its folder, from the files in that folder. Undefined if there is none. */
   found(name: string): Promise<PlannedWorktree | undefined>
 }
 
 export type WantedFiles = {
-  /** Patterns of ignored files, from the settings of the project. */
+  /** Patterns of ignored files to copy, from the settings of the project. */
   readonly copy: readonly string[]
 }
 
 export type AskedWorktree = NewWorktree & {
-  /** The project of the folder, as it is recorded. */
+  /** The recorded project of the folder. */
   readonly project: string
   readonly sessionId: string
-  /** Words for the name of the branch. */
+  /** Words from which the name of the branch is made. */
   readonly words: string
   readonly wanted: WantedFiles
 }
 
-/** `cwd` is the folder in the worktree that corresponds to the given one. */
+/** `cwd` is the folder in the worktree that corresponds to the folder of the request. */
 export type WorktreePlan = { readonly worktree: PlannedWorktree; readonly cwd: string }
 
 export type HowToMake = {
   readonly trusted: boolean
-  /** The wanted commit; by default the base. */
+  /** The commit to check out. The default is the base. */
   readonly head?: string | undefined
   readonly follows?: boolean
-  /** What happens to the branch if this fails, and the branch has no commit of its own. Default: `delete`. */
+  /** The fate of the branch if this fails and the branch has no commit of its own. The default is `delete`. */
   readonly branch?: BranchFate
   readonly signal: AbortSignal
 }

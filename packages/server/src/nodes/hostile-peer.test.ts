@@ -159,7 +159,7 @@ it('a large answer is not buffered: it is read only as fast as the caller reads 
   const response = await fetch(`${server.url}${path}`, { headers })
   const reader = response.body?.getReader()
   await reader?.read()
-  // Nobody reads, so the node stops writing once the buffers of the sockets are full.
+  // The client does not read, so the node stops writing once the buffers of the sockets are full.
   for (let before = -1; written !== before; ) {
     before = written
     await new Promise((resolve) => setTimeout(resolve, 100))

@@ -102,7 +102,7 @@ it('a check asks every node, and each of which asks the others', async () => {
   expect(nodes.map(({ cannotReach }) => cannotReach)).toEqual([[], []])
 })
 
-it('a check reports a node with another token, on both sides', async () => {
+it('a check reports a node that has another token, and so does that node', async () => {
   const databaseUrl = await postgres.database()
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
   await using two = await nodeUnderTest({
@@ -199,7 +199,7 @@ it('a node that was replaced at its URL is not listed, but a node that is gone i
   expect(nodes[1]).not.toHaveProperty('reachable')
 })
 
-it('says where a session runs, from any node, and which machine is awaited', async () => {
+it('the route reports where a session runs, from any node, and which machine is awaited', async () => {
   const databaseUrl = await postgres.database()
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
   const two = await nodeUnderTest({ databaseUrl, machine: 'two' })

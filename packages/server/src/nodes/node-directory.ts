@@ -78,7 +78,7 @@ export async function storedNodes(
   return stored.filter((node) => !isReplaced(node, stored)).map(infoOf)
 }
 
-/** Whether a server at the same URL was started later. */
+/** True if a server at the same URL was started later. */
 function isReplaced(node: StoredNode, all: readonly StoredNode[]): boolean {
   return node.isFenced && all.some(({ url, id }) => url === node.url && id > node.id)
 }

@@ -298,7 +298,7 @@ it('a change of a session does not wait for an owner that is paused: the next ow
   const patched = other.host.patch(id, { title: 'After' })
   owner.database.stall()
   expect(await patched).toMatchObject({ title: 'After' })
-  // The request itself may take 30 seconds.
+  // A request to the paused owner would wait up to 30 seconds.
   expect(performance.now() - sentAt).toBeLessThan(20_000)
 })
 

@@ -10,7 +10,7 @@ export const proofHeader = 'parley-node-proof'
 export type NodeNumbers = {
   /** The number of the newest node at this address; 0 if there is none. */
   at(url: string): number
-  /** Whether the number was given to this process, or to a node that has registered since. */
+  /** True if the number was given to this process, or to a node that has registered since. */
   isCurrent(number: number): boolean
 }
 
@@ -41,7 +41,7 @@ export class PeerCredential {
     return { authorization: `Bearer ${bearer}`, [challengeHeader]: randomBytes(32).toString('base64url') }
   }
 
-  /** Whether a node made this bearer token for a request to this node. */
+  /** True if a node made this bearer token for a request to this node. */
   accepts(bearer: string, now = Date.now()): boolean {
     const [, content = '', at = '', number = '', signature = ''] =
       /^node\.((\d{1,16})\.(\d{1,16}))\.([\w-]+)$/.exec(bearer) ?? []
@@ -66,7 +66,7 @@ export class PeerCredential {
 }
 
 /**
- * Whether this is the URL of a node, as the configuration accepts it. A row of the database may contain another URL.
+ * True if this is the URL of a node, as the configuration accepts it. A row of the database may contain another URL.
  * Such a row is ignored, so that it cannot prevent the other nodes from reaching each other.
  */
 export function isNodeUrl(text: string): boolean {

@@ -151,7 +151,8 @@ export class PeerLink {
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (socket !== this.#socket) return
       this.#isRefused = error.code === 'ECONNREFUSED'
-      // Another program may listen there next, possibly a node with the same token, so an old refusal no longer counts.
+      // Another program, possibly a node with the same token, may listen at this address next, so an earlier refusal
+      // of the credential no longer counts.
       if (this.#isRefused) this.#authorized()
       this.#lose(socket)
     })

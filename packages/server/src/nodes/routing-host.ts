@@ -158,7 +158,7 @@ function changesOfAllNodes(host: Host, links: PeerLinks): Host['onSessionChanged
       const recent = page.sessions.filter(({ updatedAt }) => updatedAt > since - clockSkewMs)
       for (const summary of recent) changed({ session: summary.id, change: 'changed', summary })
       const last = page.sessions.at(-1)
-      // Pinned sessions come first, whenever they were changed.
+      // Pinned sessions come first in the list, whatever their time of change.
       cursor = last?.pinned || last === recent.at(-1) ? page.cursor : undefined
     } while (cursor !== undefined)
   }
@@ -194,7 +194,7 @@ function ownerIn(error: unknown): string | undefined {
 }
 
 /**
- * Whether another attempt can succeed: the owner is gone, has changed or is about to stop, or a node has no
+ * True if another attempt can succeed: the owner is gone, has changed or is about to stop, or a node has no
  * connection to PostgreSQL. Repeating a command that was performed after all has no effect.
  */
 function isTemporary(error: unknown): boolean {

@@ -22,7 +22,7 @@ export type ServingNode = {
   readonly inbound: TcpProxy
   readonly credential: PeerCredential
   readonly suffix: string
-  /** Whether the node has answered a request for this path. */
+  /** True if the node has answered a request for this path. */
   hasAnswered(path: string): boolean
   terminal(terminalId: string, token?: string): TerminalClient
   dispose(): Promise<void>

@@ -115,7 +115,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
 
   createLink: 'any',
   createPairing: 'any',
-  // Other nodes have their own addresses.
+  // Each node has its own public URL.
   setPublicUrl: 'here',
   createDevice: 'maker',
   listDevices: 'any',

@@ -86,7 +86,8 @@ export class CallList {
     this.#called.delete(event.toolCallId)
     if (!call || event.outcome === 'denied') return
     const described = this.#described(call, event.outcome, event.checked)
-    // A call that was refused, or that ended before any decision, did not run.
+    // Without an allowing decision, a completed call ran nevertheless, and so did a failed call that was not refused.
+    // A cancelled call did not run.
     const ran =
       event.outcome === 'completed' || (event.outcome === 'failed' && !this.#decisions.has(call.toolCallId))
     if (described.by !== 'nobody' || ran) this.#list.push(described)

@@ -23,7 +23,7 @@ export type VerifiedLog = {
   readonly sealed: readonly SessionHead[]
   /** The ids of the keys that signed the seals. */
   readonly keyIds: readonly string[]
-  /** The first seal was added to a log that an older version had begun. */
+  /** True if the first seal was added to a log that an older version had begun. */
   readonly isLate: boolean
   readonly forkedFrom?: { readonly sessionId: string; readonly seq: number }
   readonly redacted: readonly { readonly seq: number; readonly was: string; readonly reason: string }[]

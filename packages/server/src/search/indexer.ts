@@ -77,7 +77,8 @@ export class Indexer {
     // A search returns the most recently indexed events first, so the most recently changed sessions are indexed last.
     for (const log of behind.toSorted((a, b) => a.updatedAt - b.updatedAt))
       if (!this.#due.has(log.id)) this.#due.set(log.id, log)
-    // A session that was created meanwhile is not in the list, but it is due.
+    // The remaining sessions are not in the list. They were deleted, except for sessions that were created after the
+    // list was read, which are due already.
     for (const sessionId of indexed.keys())
       if (!this.#due.has(sessionId) && !this.#isClosed) this.#due.set(sessionId, 'removed')
     if (this.#due.size > 0) this.#runAfter(0)

@@ -180,7 +180,7 @@ describe('a principal with limits', () => {
     ...(limits && { limits }),
   })
 
-  it('finds only sessions within the limits, also behind many that are not', async () => {
+  it('finds only sessions within the limits, even if many sessions outside them match first', async () => {
     const { host } = await open()
     const folder = folderForTest()
     const own = await run(host, 'a shared word')
@@ -208,7 +208,7 @@ describe('a principal with limits', () => {
     expect(await all(limited({ agents: ['other'] }))).toEqual([])
   })
 
-  it('learns nothing about words and titles that only other sessions contain', async () => {
+  it('reveals no words or titles that only other sessions contain', async () => {
     const { host } = await open()
     const own = await run(host, 'an own word')
     for (let n = 0; n < 3; n++) await run(host, 'a hidden word', folderForTest())

@@ -1,7 +1,6 @@
 import type { SearchIndex } from '../core/search-index.ts'
 import { SqliteSearchFile } from './sqlite-search-file.ts'
 
-/** An index in memory, for a store in memory. */
 export function createMemorySearch(): SearchIndex {
   const index = new SqliteSearchFile(':memory:')
   return {

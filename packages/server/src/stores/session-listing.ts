@@ -52,7 +52,10 @@ export function searchText(state: SessionState): string {
   return `${state.title}\n${state.cwd}\n${state.agent}`.toLowerCase()
 }
 
-/** Whether the limits permit a session of a store without places: a folder at a place contains none of its sessions. */
+/**
+ * True if the limits permit a session of a store without places. A limit to a folder at a place permits none of its
+ * sessions.
+ */
 export function isWithinLimits(
   { sessions, agents, folders }: Limits,
   { id, agent, cwd }: Pick<SessionState, 'id' | 'agent' | 'cwd'>,
@@ -87,7 +90,7 @@ export function withProject(state: SessionState, project: string | null | undefi
   return state.project !== undefined || typeof project !== 'string' ? state : { ...state, project }
 }
 
-/** The order of the settings of projects, which is the same in every store. */
+/** Sorts the settings of projects into the order that every store returns. */
 export function inSettingOrder(settings: readonly StoredProjectSetting[]): StoredProjectSetting[] {
   const key = ({ project, place = '', field }: StoredProjectSetting) =>
     JSON.stringify([project, place, field])

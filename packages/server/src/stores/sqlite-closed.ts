@@ -52,7 +52,6 @@ export function checkDatabase(file: string, known: number): CheckedDatabase {
 }
 
 export type FolderLock = Disposable & {
-  /** False if the file is not a readable database. */
   readonly isReadable: boolean
   /** The revoked records and the people as they are now. A backup may contain an older state with more rights. */
   revoked(): Revoked

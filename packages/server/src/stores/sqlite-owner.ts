@@ -39,8 +39,9 @@ export function readOwner(file: string): OwnerRecord | undefined {
 }
 
 /**
- * The identity of a file, independent of its path. A copy is another file; a file in a renamed folder is the same. The
- * owner file contains it, so that an owner file which was copied with its folder is recognised.
+ * Identifies a file independently of its path. A copy has another identity; a file in a renamed folder keeps its
+ * identity. The owner file contains the identity of the database, so that an owner file which was copied with its
+ * folder is recognised as stale.
  */
 export function identityOf(file: string): string | undefined {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false })

@@ -14,7 +14,7 @@ type SettingRow = Pick<StoredProjectSetting, 'project' | 'field' | 'at'> & {
   readonly by: string | null
 }
 
-/** `stateOf` reads the state of a session, also if it is damaged. */
+/** `stateOf` reads the state of a session, even if the stored state is damaged. */
 export function createSqliteProjects(
   database: SqliteDatabase,
   stateOf: (key: number) => SessionState,
@@ -64,7 +64,6 @@ export function createSqliteProjects(
   }
 }
 
-/** The setting in a row. */
 function settingOf({ value, by, ...row }: SettingRow): StoredProjectSetting {
   const what = `the setting ${row.field} of ${row.project}`
   return {

@@ -87,7 +87,9 @@ export class SqliteSearchFile {
     }
   }
 
-  /** Overwrites the words of removed entries, which the index keeps until its parts are merged. */
+  /**
+   * Overwrites the words of removed entries, which would otherwise remain in the index until its parts are merged.
+   */
   forget(): void {
     if (!this.#hasRemoved) return
     for (;;) {
@@ -162,7 +164,7 @@ export function removeSearchFile(file: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
 }
 
-/** Whether the error says that the file is damaged (SQLITE_CORRUPT) or no database (SQLITE_NOTADB). */
+/** True if the error says that the file is damaged (SQLITE_CORRUPT) or no database (SQLITE_NOTADB). */
 export function isDamaged(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || !('errcode' in thrown)) return false
   const code = Number(thrown.errcode) & 0xff

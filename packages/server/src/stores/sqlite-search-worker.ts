@@ -51,7 +51,7 @@ function startAgain(): void {
   try {
     index.close()
   } catch {
-    // The file is deleted anyway.
+    // Ignored, because the file is deleted below.
   }
   removeSearchFile(file)
   index = new SqliteSearchFile(file)

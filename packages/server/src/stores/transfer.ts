@@ -20,7 +20,7 @@ export type TransferStore = SessionStore &
     ): Promise<ReceiptPage>
     /** Adds receipts, and replaces existing receipts of the same commands. */
     putReceipts(sessionId: string, receipts: readonly StoredReceipt[]): Promise<void>
-    /** Whether a copy into this store was begun and not finished. Servers refuse to open such a store. */
+    /** True if a copy into this store was begun and not finished. Servers refuse to open such a store. */
     isUnfinished(): Promise<boolean>
     begin(): Promise<void>
     finish(): Promise<void>

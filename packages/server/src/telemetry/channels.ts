@@ -50,7 +50,7 @@ export function createChannels(problem: (error: unknown) => void) {
     if (to.hasSubscribers) deliver(to, JSON.parse(JSON.stringify(message)), problem)
   }
   return {
-    /** Whether the event channel has subscribers. Without subscribers, no message is built. */
+    /** True if the event channel has subscribers. Without subscribers, no message is built. */
     get hasEventSubscribers(): boolean {
       return held.event.hasSubscribers
     },

@@ -30,7 +30,7 @@ export function decisionLinkStoreContract(
     deletionCases(() => store)
     useCases(() => store)
 
-    it('keeps links when it is reopened, or gives the reason why not', async () => {
+    it('keeps links when it is reopened, or states why it cannot be reopened', async () => {
       await store.addDecisionLink(linkOf('a'), 9)
       if (!tested.reopen) return expect(tested.notDurable).toMatch(/\w/)
       expect(await (await tested.reopen()).decisionLink('hash a')).toEqual(linkOf('a'))
@@ -54,7 +54,7 @@ function keepingCases(store: Tested): void {
     expect(await store().decisionLink('hash c')).toBeUndefined()
   })
 
-  it('adds no more links of a request than it may, also of links added at once', async () => {
+  it('adds no more links of a request than the limit, even if links are added at once', async () => {
     const added = await Promise.all(
       Array.from({ length: 12 }, (_, n) => store().addDecisionLink(linkOf(`${n}`), 5)),
     )

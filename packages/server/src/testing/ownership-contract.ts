@@ -107,7 +107,7 @@ function claimOwnCase(tested: { open(): Promise<Omit<NodeUnderTest, 'die'>> }): 
 }
 
 function claimCases(tested: TestedNodes): void {
-  it('gives a session to one of them, and tells the other where it is', async () => {
+  it('gives a session to one of them, and returns the address of that process to the other', async () => {
     const [one, other] = await tested.two()
     await create(one, 'a')
     const claim = await one.ownership.claim('a')
@@ -163,7 +163,7 @@ function claimCases(tested: TestedNodes): void {
       expect(await other.ownership.claim('a')).toMatchObject({ type: 'owned', former })
   })
 
-  it('gives no session to a process at another place, and says which place is awaited', async () => {
+  it('gives no session to a process at another place, and returns the awaited place', async () => {
     const one = await tested.open()
     const away = await tested.open({ place: 'machine:away' })
     await create(one, 'a', { turn: openTurn })

@@ -18,7 +18,7 @@ export type Recordings = {
    * Matches names and paths of the machine on which the recordings were made. A recording must not contain any of them.
    */
   readonly traces: RegExp
-  /** Whether every block that is written was streamed. */
+  /** True if every block that is written was streamed. */
   readonly streamsAll?: boolean
   read(name: string): unknown
   outputs(name: string): readonly AgentOutput[]

@@ -64,7 +64,7 @@ export function viewedStoreContract(name: string, open: () => Promise<ViewedStor
       expect(await store.viewedFiles('ses_a', 'per_a')).toEqual(files)
     })
 
-    it('keeps every mark of marks that are made at once', async () => {
+    it('keeps every mark when several are made at once', async () => {
       const files = Array.from({ length: 20 }, (_, n) => file(`f${n}`, n))
       await Promise.all(files.map((one) => store.markViewed('ses_a', 'per_a', [one], plenty)))
       const found = await store.viewedFiles('ses_a', 'per_a')
@@ -83,7 +83,7 @@ export function viewedStoreContract(name: string, open: () => Promise<ViewedStor
       expect(await store.viewedFiles('ses_b', 'per_a')).toEqual([file('b', 2)])
     })
 
-    it('keeps marks when it is reopened, or gives the reason why not', async () => {
+    it('keeps marks when it is reopened, or states why it cannot be reopened', async () => {
       await store.markViewed('ses_a', 'per_a', [file('a', 1)], plenty)
       if (!tested.reopen) return expect(tested.notDurable).toMatch(/\w/)
       expect(await (await tested.reopen()).viewedFiles('ses_a', 'per_a')).toEqual([file('a', 1)])

@@ -107,8 +107,8 @@ export async function readMessage(
 }
 
 /**
- * Whether the reader's error is the text of an error chunk. Such an error is expected: readers report every error chunk
- * as an error.
+ * True if the reader's error is the text of an error chunk. Such an error is expected: readers report every error
+ * chunk as an error.
  */
 function isSent(problem: unknown, chunks: readonly UiChunk[]): boolean {
   const text = problem instanceof Error ? problem.message : String(problem)

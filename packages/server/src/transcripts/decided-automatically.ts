@@ -1,7 +1,7 @@
 import type { EventOf, SessionEvent } from '@parley/protocol'
 
 /**
- * Whether a rule, the mode or a carried answer decided the request. Its resolution then directly follows the request,
+ * True if a rule, the mode or a carried answer decided the request. Its resolution then directly follows the request,
  * and no person was asked.
  */
 export function isDecidedAutomatically(

@@ -61,7 +61,7 @@ export class TurnCalls {
     return this.#calls.get(id)
   }
 
-  /** Whether the input of a part is still being written. */
+  /** True if the input of a part is still being written. */
   get drafting(): boolean {
     return [...this.#shown].some((call) => !call.called)
   }
@@ -224,13 +224,13 @@ export class TurnCalls {
     if (next && this.#canShowAnother()) this.show(next)
   }
 
-  /** Whether another call in the last step still runs and does not ask. */
+  /** True if another call in the last step still runs and does not ask. */
   isCrowded(but?: Call): boolean {
     const { current } = this.#parts.steps
     return [...this.#shown].some((call) => call.step === current && !call.asking && call !== but)
   }
 
-  /** Whether everything that runs waits for the person, or for a subagent that waits for the person. */
+  /** True if everything that runs waits for the person, or for a subagent that waits for the person. */
   get onlyAsks(): boolean {
     const waiting = new Set<string>()
     for (const call of this.#shown) {

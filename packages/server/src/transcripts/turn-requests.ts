@@ -114,8 +114,8 @@ export class TurnRequests {
   }
 
   /**
-   * Settles the earlier parts of a question that is asked again, because a question is answered in one part, which
-   * must be the last. An approval applies to all parts that ask for it, so its parts are left unchanged.
+   * Settles the earlier parts of a question that is asked again. A question is answered in one part, which must be
+   * the last one. An approval applies to all parts that ask for it, so the parts of a permission are unchanged.
    */
   #takeBack(request: TurnRequest): void {
     if (request.asked.type !== 'question.asked') return

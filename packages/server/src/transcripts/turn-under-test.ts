@@ -110,7 +110,7 @@ export function comparable(message: UiMessage, sdk: Sdk): UiMessage {
   return { ...message, parts }
 }
 
-/** Whether a page that uses the AI SDK unchanged sends the message again when its response has ended. */
+/** True if a page that uses the AI SDK unchanged sends the message again when its response has ended. */
 export function sendsAgain(message: UiMessage): boolean {
   type Options = Parameters<typeof ai7.lastAssistantMessageIsCompleteWithToolCalls>[0]
   const options = { messages: [message] } as unknown as Options

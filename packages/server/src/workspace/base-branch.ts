@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 import type { Look } from './git.ts'
 
-/** Where the checked-out commits left the base branch of the repository. */
+/** The merge base of HEAD and the base branch of the repository. */
 export async function baseOf(look: Look, given?: string): Promise<{ branch: string; commit: string }> {
   const branch = await baseBranch(look, given)
   if (branch === undefined) throw noBase('This repository has no branch main or master, and names no other.')
@@ -10,7 +10,7 @@ export async function baseOf(look: Look, given?: string): Promise<{ branch: stri
   throw noBase(`The checked-out commits have nothing in common with ${shortName(branch)}.`)
 }
 
-/** The ref of the base branch: that of the given branch if there is one, else that of the repository. */
+/** The ref of the base branch. If no ref of the given name exists, the default branch of the repository is used. */
 export async function baseBranch(look: Look, given?: string): Promise<string | undefined> {
   if (given === undefined) return defaultBranch(look)
   const places = ['refs/remotes/origin/', 'refs/heads/', 'refs/remotes/', '']
@@ -21,14 +21,14 @@ export async function baseBranch(look: Look, given?: string): Promise<string | u
   return found ?? defaultBranch(look)
 }
 
-/** The first of the refs that exists. */
+/** The first of the refs that exists in the repository. */
 async function existing(look: Look, refs: readonly string[]): Promise<string | undefined> {
   const { stdout } = await look(['for-each-ref', '--format=%(refname)', ...refs])
   const names = new Set(stdout.split('\n'))
   return refs.find((name) => names.has(name))
 }
 
-/** The branch that the remote names as its own, else the first of the usual ones that exists. */
+/** The default branch of the remote, otherwise the first existing branch with a usual name. */
 async function defaultBranch(look: Look): Promise<string | undefined> {
   const named = await look(['symbolic-ref', '-q', 'refs/remotes/origin/HEAD'])
   const usual = [

@@ -6,7 +6,10 @@ import type { Look } from './git.ts'
 import { headOf } from './head.ts'
 import { type Remote, remoteOf } from './remote.ts'
 
-/** What is known about the checked-out branch without asking another machine. `base` is the person's setting. */
+/**
+ * Reads the checked-out branch from the local repository. The remote is not contacted. `base` is the person's
+ * setting.
+ */
 export async function branchInfo(git: FolderGit, base: string | undefined): Promise<BranchInfo> {
   const [branch, commit, author, unfinished] = await Promise.all([
     checkedOut(git.look),
@@ -31,7 +34,7 @@ export async function branchInfo(git: FolderGit, base: string | undefined): Prom
   }
 }
 
-/** The branch that is checked out. Undefined if there is none. */
+/** The checked-out branch. Undefined if HEAD is detached. */
 export async function checkedOut(look: Look): Promise<string | undefined> {
   const { code, stdout } = await look(['symbolic-ref', '-q', 'HEAD'])
   return code === 0 ? stdout.trim().replace(/^refs\/heads\//, '') : undefined
@@ -39,7 +42,10 @@ export async function checkedOut(look: Look): Promise<string | undefined> {
 
 const usualBases = new Set(['main', 'master', 'trunk', 'develop'])
 
-/** Whether others build on this branch: the base that a person or the remote names, or one with a usual name. */
+/**
+ * True if others build on this branch: a person or the remote names it as the base, or it has a usual name of a base
+ * branch.
+ */
 export async function isBaseBranch(look: Look, branch: string, base: string | undefined): Promise<boolean> {
   if (usualBases.has(branch)) return true
   const { stdout } = await look(['for-each-ref', '--format=%(symref)', 'refs/remotes/*/HEAD'])

@@ -13,7 +13,7 @@ const writesAllTheTime = `
   for (;;) writeSync(file, randomBytes(65536), 0, 65536, Math.floor(Math.random() * 64) * 65536)
 `
 
-it('a snapshot leaves out a file that a program writes all the time, and names it', async () => {
+it('a snapshot leaves out a file that a program writes continuously, and names it', async () => {
   const { snapshot } = createSessionFolder({ env: process.env, root: join(folderForTest(), 'shadows') })
   const folder = folderForTest()
   git(folder, 'init', '-q')

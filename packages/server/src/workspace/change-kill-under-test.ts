@@ -2,7 +2,10 @@ import type { SeenFile } from '@parley/protocol'
 import { createFolderChanges } from './folder-changes.ts'
 import { createSessionFolder } from './session-folder.ts'
 
-/** Discards one file, commits another one, and merges the commit, until it is killed. */
+/**
+ * A program that discards the changes of one file, commits another file, and merges the commit, again and again until
+ * it is killed.
+ */
 const [root = '', folder = '', commandId = '', files = '[]', onto = ''] = process.argv.slice(2)
 const env = process.env
 const changes = createFolderChanges({ env, folders: createSessionFolder({ env, root }) })

@@ -13,7 +13,7 @@ import { git, write } from './hostile-repository-under-test.ts'
 const kills = Number(process.env.PARLEY_FOLDER_KILLS ?? 5)
 const program = fileURLToPath(new URL('./change-kill-under-test.ts', import.meta.url))
 
-it('after a kill at any moment, a repeated discard, commit and merge are complete, and made once', async () => {
+it('after a kill at any moment, repeating a discard, a commit and a merge completes each of them exactly once', async () => {
   const root = join(folderForTest(), 'shadows')
   const main = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
   const folder = join(folderForTest(), 'work')
@@ -33,11 +33,11 @@ it('after a kill at any moment, a repeated discard, commit and merge are complet
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
     const exited = once(child, 'exit')
     await once(child.stdout, 'data')
-    // The moment of the kill is random; nothing is expected to have happened by then.
+    // The kill comes at a random moment; the test does not depend on what has happened by then.
     await setTimeout(Math.random() * 1000)
     child.kill('SIGKILL')
     await exited
-    // A git that the killed process has started continues for a moment.
+    // A git process that the killed process started continues for a moment.
     for (const place of [main, folder])
       await expect.poll(() => processesIn(place), { timeout: 20_000 }).toEqual([])
 

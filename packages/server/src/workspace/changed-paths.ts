@@ -3,9 +3,9 @@ import { access, lstat } from 'node:fs/promises'
 import { type LeftOut, ParleyError } from '@parley/protocol'
 import type { ShadowFolder } from './shadow-folder.ts'
 
-/** Paths are bytes, because a name need not be valid text. */
+/** Functions for paths as bytes, because the name of a file need not be valid UTF-8. */
 
-/** An untracked file that is larger is left out of snapshots. */
+/** A larger untracked file is left out of snapshots. */
 const maxUntrackedBytes = 10 * 1024 * 1024
 const maxFresh = { files: 20_000, bytes: 200 * 1024 * 1024 }
 const atOnce = 16
@@ -40,7 +40,7 @@ export type Examined = {
   readonly fresh: { files: number; bytes: number }
 }
 
-/** Decides which paths are added to the next tree, and which are removed from it or left out. */
+/** Decides for each path whether it is added to the next tree, removed from it, or left out of it. */
 export async function examine(
   at: ShadowFolder,
   { changed, others }: { readonly changed: readonly ChangedPath[]; readonly others: readonly Buffer[] },
@@ -93,10 +93,10 @@ async function verdictOn(workTree: string, path: Buffer): Promise<{ verdict: Ver
 }
 
 async function verdictOnFile(file: Buffer, name: string, found: Stats): Promise<Verdict> {
-  // Git refuses these names.
+  // Git does not accept these names.
   if (/(^|\/)\.git(\/|$)/i.test(name)) return 'repository'
   if (found.isSymbolicLink()) return /(^|\/)\.gitmodules$/i.test(name) ? 'unreadable' : 'kept'
-  // A submodule, with another commit.
+  // A directory among the files is a submodule; its commit has changed.
   if (found.isDirectory()) return 'kept'
   if (!found.isFile()) return 'gone'
   if (found.size > maxUntrackedBytes) return 'large'
@@ -107,7 +107,7 @@ async function verdictOnFile(file: Buffer, name: string, found: Stats): Promise<
   return isReadable ? 'kept' : 'unreadable'
 }
 
-/** Throws if so much is new that a folder is probably no project, such as a folder of downloads. */
+/** Throws if there are so many new files that the folder is probably not a project, such as a folder of downloads. */
 export function expectModest({ fresh }: Examined): void {
   if (fresh.files <= maxFresh.files && fresh.bytes <= maxFresh.bytes) return
   const size = `${fresh.files} untracked files with ${Math.ceil(fresh.bytes / 1024 / 1024)} MB`
@@ -115,7 +115,7 @@ export function expectModest({ fresh }: Examined): void {
   throw new ParleyError('not_supported', message, { details: { ...fresh } })
 }
 
-/** Those of the large files that the repository tracks. */
+/** The large files that the repository tracks. */
 async function trackedAmong(at: ShadowFolder, grown: readonly Buffer[]): Promise<ReadonlySet<string>> {
   if (grown.length === 0) return new Set()
   const paths = grown.slice(0, 1_000).map(String)

@@ -11,7 +11,7 @@ import { checkedTree, missingTree } from './tree-differences.ts'
 const maxFiles = 2_000
 /** The maximum number of bytes of untracked files that are read to count their lines. */
 const maxCountedBytes = 32 * 1024 * 1024
-/** The maximum number of bytes of changed files that are read to name their contents. */
+/** The maximum number of bytes of changed files that are read to compute their hashes. */
 const maxHashedBytes = 64 * 1024 * 1024
 const maxPatchBytes = 4 * 1024 * 1024
 /** The empty tree of each object format. A repository without commits is compared with it. */
@@ -23,8 +23,8 @@ const generatedNames =
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum|Gemfile\.lock|composer\.lock)$|\.min\.(js|css)$|\.map$|(^|\/)(dist|build|vendor)\//
 
 /**
- * The differences from a commit, by default HEAD. Untracked files are included; all of their lines count as added. With
- * `named`, the contents of the files are named, for which all of them are read.
+ * The differences from a commit, by default HEAD. Untracked files are included, and all of their lines count as
+ * added. With `named`, each file has the hash of its content, for which the file is read.
  */
 export async function changesOf(
   look: Look,
@@ -51,7 +51,7 @@ export async function changesOf(
     }),
   )
   const found = filesIn(differing.stdout)
-  // Git names the contents that are staged, but not those in the folder.
+  // Git reports hashes of staged contents, but not of contents in the folder.
   const tracked = side === 'staged' ? found : found.map(({ blob: _, ...file }) => file)
   const files = inOrder([...tracked, ...others]).map((file) => ({ ...file, ...staging?.(file.path) }))
   const listed = await counted(folder, files.slice(0, maxFiles))
@@ -66,7 +66,7 @@ export async function changesOf(
 const sideOf = (side: ChangeSide | undefined, against: string) =>
   side === 'staged' ? ['--cached', against] : side === 'unstaged' ? [] : [against]
 
-/** Tells of a path how much of its change is staged. */
+/** Returns a function that reports whether the change of a path is staged, completely or in part. */
 async function stagingOf(look: Look, against: string) {
   const names = ['diff', '--name-only', '-z', '--no-renames', '--relative'] as const
   const [staged, unstaged] = await Promise.all([look([...names, '--cached', against]), look(names)])
@@ -77,7 +77,7 @@ async function stagingOf(look: Look, against: string) {
   }
 }
 
-/** The differences between two trees that are stored in the shadow. */
+/** The differences between two stored trees. */
 export async function treeChanges(at: ShadowFolder, from: string, to: string): Promise<Changes> {
   const differing = await at.tryGit(['diff-tree', '-r', ...listing, ...[from, to].map(checkedTree)], {
     inFolder,
@@ -97,7 +97,7 @@ export async function changesBetween(look: Look, from: string, to: string): Prom
   return files.slice(0, maxFiles)
 }
 
-/** The options for a list of files: their states and the numbers of their lines, for one folder. */
+/** The options that list files with their states and line counts, for one folder. */
 const listing = ['--raw', '--no-abbrev', '--numstat', '-z', '--find-renames', '--relative'] as const
 
 const inOrder = (files: readonly FileChange[]) => files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
@@ -119,8 +119,8 @@ function filesIn(text: string): (FileChange & { readonly blob: string })[] {
 }
 
 /**
- * Names the contents of the files as they are now. What git reports is not used: it names contents as they would be
- * committed, which filters may have changed, and does not name those that it has not read yet.
+ * Adds the hash of the present content of each file. Hashes that git reports are not used: git hashes the content as
+ * it would be committed, which filters may have changed, and reports none for files that it has not read.
  */
 async function withBlobs(
   folder: string,
@@ -168,7 +168,7 @@ export async function patchOf(
   return { patch: added.stdout, cut: added.cut }
 }
 
-/** The patch of one file between two trees; without `to`, between a tree and the folder as it was last looked at. */
+/** The patch of one file between two trees. Without `to`, between a tree and the folder at its last snapshot. */
 export async function treePatch(
   at: ShadowFolder,
   path: string,
@@ -187,8 +187,8 @@ export async function treePatch(
 }
 
 /**
- * Whether git lists the file as untracked, and it is inside the folder. Only such files are read: git would also list
- * untracked files of the repository that are outside the folder.
+ * True if git lists the file as untracked and the file is inside the folder. The folder is checked too, because git
+ * also lists untracked files of the repository outside the folder.
  */
 async function isUntracked(look: Look, folder: string, path: string): Promise<boolean> {
   if (!isInside(folder, resolve(folder, path))) return false

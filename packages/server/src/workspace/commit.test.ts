@@ -15,7 +15,7 @@ function hook(folder: string, name: string, script: string): void {
 }
 
 describe('a commit', () => {
-  it('contains the named files as they are, leaves what else is staged, and has the identity of the person', async () => {
+  it('contains the named files as they are, keeps other staged changes, and has the identity of the person', async () => {
     const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
     write(folder, { 'a.txt': 'two\n', 'b.txt': 'two\n', 'new.txt': 'new\n' })
     git(folder, 'add', 'b.txt')
@@ -35,7 +35,7 @@ describe('a commit', () => {
     expect(git(folder, 'show', '--name-only', '--format=')).toBe('a.txt\nnew.txt\n')
   })
 
-  it('of what is staged needs exactly what was seen', async () => {
+  it('of the staged changes requires that exactly these changes were seen', async () => {
     const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
     write(folder, { 'a.txt': 'two\n', 'b.txt': 'two\n' })
     git(folder, 'add', 'a.txt')
@@ -50,7 +50,7 @@ describe('a commit', () => {
     expect(status(folder)).toBe(' M a.txt\n M b.txt\n')
   })
 
-  it('can be the first one of a repository, and be made in a linked work tree without a branch', async () => {
+  it('can be the first one of a repository, and can be made in a linked work tree without a branch', async () => {
     const empty = folderForTest()
     git(empty, 'init', '-q', '-b', 'main', '--template=')
     write(empty, { 'a.txt': 'a\n' })
@@ -77,7 +77,7 @@ describe('a commit', () => {
     expect(git(folder, 'rev-list', '--count', 'HEAD').trim()).toBe('2')
   })
 
-  it('is refused, and changes nothing, without an identity, in a merge, and if a file has changed', async () => {
+  it('is refused without an effect if there is no identity, during a merge, and if a file has changed', async () => {
     const folder = repository({ 'a.txt': 'one\n' })
     write(folder, { 'a.txt': 'two\n' })
     const nobody = peopleIn(folder)
@@ -120,7 +120,7 @@ describe('the hooks of a commit', () => {
     expect([output, ran()]).toEqual([`checked in ${folder}, GIT_DIR=`, true])
   })
 
-  it('may change the files, which are then staged as they were committed, or refuse the commit', async () => {
+  it('may change the files, which are then staged as committed, and may refuse the commit', async () => {
     const temporary = folderForTest()
     vi.stubEnv('TMPDIR', temporary)
     const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
@@ -141,7 +141,7 @@ describe('the hooks of a commit', () => {
     expect(readdirSync(temporary).filter((name) => name.startsWith('parley-index-'))).toEqual([])
   })
 
-  it('that make another commit at the same time do not lose it', async () => {
+  it('that make another commit at the same time do not lose that commit', async () => {
     const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
     const { see, commit } = peopleIn(folder, { env: person(), trusted: true })
     const agent =

@@ -15,12 +15,12 @@ import { changedMeanwhile, namedFiles, pathsOf } from './seen-files.ts'
 import { entriesToStage } from './stage.ts'
 import { differing, entriesOf, stagedEntries, writeStaged } from './staged.ts'
 
-/** How long a commit may take with its hooks. */
+/** The time limit of a commit, including its hooks. */
 const commitMs = 15 * 60_000
 
 /**
- * Commits files as they are in the folder, or what is staged. The id of the command is in the reflog, so a command that is
- * repeated after a crash finds its commit.
+ * Commits files as they are in the folder, or the staged changes. The reflog contains a mark of the command, so a
+ * command that is repeated after a crash finds its commit.
  */
 export async function commit(
   gitIn: GitIn,
@@ -50,7 +50,7 @@ const unfinished = {
   'rebase-apply': 'rebase',
 } as const
 
-/** The work that git has not finished in a work tree, such as a merge. */
+/** The operation that is unfinished in a work tree, such as a merge; undefined if there is none. */
 export async function unfinishedIn({ repository }: FolderGit): Promise<string | undefined> {
   for (const [name, what] of Object.entries(unfinished)) {
     const found = await stat(join(repository.gitDir, name)).catch(() => undefined)
@@ -79,7 +79,7 @@ export async function expectIdentity({ change }: FolderGit): Promise<{ name: str
 type Attempt = { readonly hash: string | undefined; readonly made: GitResult | undefined }
 type Commit = (index?: string) => Promise<Attempt>
 
-/** Runs git. It may have made the commit even if it fails or is ended afterwards, for example in a hook. */
+/** Runs `git commit`. The commit may exist even if git fails or is ended afterwards, for example in a hook. */
 async function attempted(
   git: FolderGit,
   { command, signal }: Asked<'changes.commit'>,
@@ -101,7 +101,7 @@ async function attempted(
   return { hash, made: undefined }
 }
 
-/** Commits the index, which must contain exactly these changes. */
+/** Commits the index. Throws unless the index contains exactly these changes. */
 async function commitStaged(git: FolderGit, files: readonly SeenFile[], commit: Commit): Promise<Attempt> {
   const { files: staged, cut } = await changesOf(git.look, git.workTree, 'HEAD', { side: 'staged' })
   if (cut) throw new ParleyError('too_large', 'Too many files are staged. Commit them in a terminal.')
@@ -115,8 +115,8 @@ async function commitStaged(git: FolderGit, files: readonly SeenFile[], commit: 
 }
 
 /**
- * Commits files, and nothing else that is staged: git gets an index with HEAD and these files. They are staged first, as
- * they are after the commit; if there is no commit, they are unstaged again.
+ * Commits only these files: git gets a temporary index with HEAD and the files. The files are also staged in the
+ * index of the repository before the commit, and unstaged if the commit fails.
  */
 async function commitFiles(git: FolderGit, files: readonly SeenFile[], commit: Commit): Promise<Attempt> {
   const named = namedFiles(git, files)
@@ -147,7 +147,10 @@ async function commitFiles(git: FolderGit, files: readonly SeenFile[], commit: C
 const present = (entries: Entries) =>
   new Map([...entries].flatMap(([path, entry]) => (entry ? [[path, entry] as const] : [])))
 
-/** Makes an index with the tree of HEAD. What the repository's index knows about the files is kept. */
+/**
+ * Creates a temporary index with the tree of HEAD. It is copied from the repository's index if possible, to reuse the
+ * cached file states.
+ */
 async function beginIndex({ change, repository }: FolderGit, index: string, head: string | undefined) {
   const own = join(repository.gitDir, 'index')
   const env = { GIT_INDEX_FILE: index }
@@ -162,7 +165,7 @@ async function beginIndex({ change, repository }: FolderGit, index: string, head
   if (code !== 0) throw new ParleyError('busy', `git could not read HEAD: ${stderr}. Try again.`)
 }
 
-/** Unstages what was staged for a commit that was refused, unless something else was staged since. */
+/** Unstages the files of a failed commit, except those that another program has staged since. */
 async function putBack(git: FolderGit, before: Entries, entries: Entries, hashLength: number): Promise<void> {
   const paths = [...before.keys()]
   const others = differing(paths, await stagedEntries(git.look, paths), present(entries))
@@ -178,8 +181,8 @@ type AfterCommit = {
 }
 
 /**
- * Stages the files as the hooks have changed them. If another program has made a commit meanwhile, the new commit would
- * undo it, so the new commit is taken back.
+ * Stages the files as the hooks have changed them. If another program has made a commit meanwhile, the new commit
+ * would undo that commit, so HEAD is moved back to it.
  */
 async function afterCommit(
   git: FolderGit,

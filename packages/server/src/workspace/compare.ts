@@ -6,27 +6,26 @@ import type { ShadowedFolders } from './shadowed-folders.ts'
 import { unlisted } from './unlisted.ts'
 
 /**
- * What a folder is compared with: HEAD, the hash of a commit, or one of the following. Snapshots are named by their
- * trees.
+ * The base of a comparison: HEAD, the hash of a commit, or one of the following. Snapshots are given by the hashes of
+ * their trees.
  */
 export type Comparison =
   | string
-  /** From HEAD to the index, or from the index to the folder. */
+  /** The changes from HEAD to the index (`staged`), or from the index to the folder (`unstaged`). */
   | { readonly with: 'staged' }
   | { readonly with: 'unstaged' }
-  /** Where the checked-out commits left the base branch; by default the one that the repository names. */
+  /** The changes since the merge base with the base branch. The default is the base branch of the repository. */
   | { readonly with: 'base'; readonly branch?: string }
-  /** From a snapshot to another one, or to the folder as it is now. */
+  /** The changes from a snapshot to another snapshot or, without `to`, to the present folder. */
   | {
       readonly with: 'snapshot'
       readonly from: string
       readonly to?: string
-      /** Also patches of files that git does not list. */
+      /** Permits patches of files that git does not list. */
       readonly all?: boolean
     }
 
 export type Compared = Changes & {
-  /** The base branch. */
   readonly baseBranch?: string
   readonly leftOut?: readonly LeftOut[]
 }
@@ -68,7 +67,7 @@ export async function comparePath(
   if (compared.with === 'base')
     return patchOf(look, folder, path, (await baseOf(look, compared.branch)).commit)
   return expectFolders(folders).stored(folder, (at) => {
-    // A snapshot of a folder without a repository has all its files, such as .env.
+    // A snapshot of a folder without a repository contains all its files, including secrets such as .env.
     if (!compared.all && !at.shadow.repository) throw unlisted('no-repository')
     return treePatch(at, path, compared)
   })

@@ -5,8 +5,8 @@ import { isRegular } from './seen-files.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
 
 /**
- * Snapshots have the files as they are in the folder, and commits have them as git converts them: line endings,
- * filters, encodings. This module converts files of a commit to their form in the folder.
+ * Snapshots contain files as they are in the folder. Commits contain files as git converts them (line endings,
+ * filters, encodings). This module converts files of a commit to their form in the folder.
  */
 
 const conversions = ['filter', 'working-tree-encoding', 'text', 'eol', 'crlf', 'ident'] as const
@@ -16,7 +16,7 @@ export type Conversions = ReadonlyMap<string, ReadonlyMap<Conversion, string>>
 
 type Repository = { readonly look: Look; readonly trusted: boolean }
 
-/** The attributes of the paths that make git convert them. The paths are those of the work tree. */
+/** The attributes that make git convert these paths. The paths are relative to the work tree. */
 export async function conversionsOf(look: Look, paths: readonly string[]): Promise<Conversions> {
   const input = paths.map((path) => `${path}\0`).join('')
   const { code, stdout, stderr } = await look(['check-attr', '-z', '--stdin', ...conversions], { input })
@@ -30,7 +30,7 @@ export async function conversionsOf(look: Look, paths: readonly string[]): Promi
   return found
 }
 
-/** The entries of a commit as they are in the folder. Their contents are stored in the shadow. */
+/** The entries of a commit, with each content converted to its form in the folder and stored in the shadow. */
 export async function asInFolder(
   at: ShadowFolder,
   { look, trusted }: Repository,
@@ -56,7 +56,7 @@ async function inFolder(at: ShadowFolder, look: Look, path: string, { object }: 
   return storedIn(at, bytes)
 }
 
-/** Stores a content in the shadow, byte for byte. */
+/** Stores a content in the shadow unchanged. Returns its hash. */
 export async function storedIn(at: ShadowFolder, bytes: Buffer): Promise<string> {
   return (await at.git(['hash-object', '-w', '--stdin', '--no-filters'], { input: bytes })).toString().trim()
 }

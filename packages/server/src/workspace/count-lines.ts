@@ -36,7 +36,7 @@ export async function countLines(
   return counts
 }
 
-/** Reads at most the size that the file had before, so that the count ends even if the file grows. */
+/** Reads at most the previous size of the file, so that the count ends even if the file grows. */
 async function countIn(file: string, size: number): Promise<LineCount> {
   // The file may have been replaced by a link or a pipe since lstat.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

@@ -6,8 +6,9 @@ import { type Entries, entriesIn, type TreeEntry } from './restore.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
 
 /**
- * What a discard is about to write, kept in the shadow for a day. If the server is killed before the discard is in the
- * log, the repeated command finds here that its work is done, and how it can be undone.
+ * The entries that a discard is about to write. The record is stored in the shadow before the discard, and kept for a
+ * day. If the server is killed before the discard is in the log, the repeated command finds in this record whether
+ * its work is done, and how to undo it.
  */
 export type DiscardRecord = Pick<Discarded, 'base' | 'before' | 'staged'> & {
   readonly entries: readonly (readonly [string, TreeEntry | null])[]
@@ -30,7 +31,10 @@ export function discardRecords(at: ShadowFolder, sessionId: string, commandId: s
       await writeFile(made, JSON.stringify(record), { mode: 0o600 })
       await rename(made, join(folder, name))
     },
-    /** The record of this command, if the work tree `now` is what it was about to write. */
+    /**
+     * Returns the record of this command if the work tree `now` has the recorded entries, which means that the
+     * discard is complete.
+     */
     async done(now: string): Promise<DiscardRecord | undefined> {
       const text = await readFile(join(folder, name), 'utf8').catch(() => undefined)
       if (text === undefined) return undefined

@@ -24,7 +24,7 @@ const textOf = (folder: string, path: string) => readFileSync(join(folder, path)
 const status = (folder: string) => git(folder, 'status', '--porcelain')
 
 describe('discarding files', () => {
-  it('makes files of every kind what they are in HEAD, unstages them, and can be undone', async () => {
+  it('returns files of every kind to HEAD and unstages them, and can be undone', async () => {
     const folder = repository({
       'edited.txt': thirty,
       'gone.txt': 'gone\n',
@@ -60,7 +60,7 @@ describe('discarding files', () => {
     expect(statSync(join(folder, 'run.sh')).mode & 0o111).not.toBe(0)
   })
 
-  it('makes files what they were in a snapshot of the session, and leaves what is staged', async () => {
+  it('returns files to a snapshot of the session, and keeps staged changes', async () => {
     const folder = repository({ 'a.txt': 'one\n' })
     const { take, see, discard } = peopleIn(folder)
     write(folder, { 'a.txt': 'two\n' })
@@ -90,7 +90,7 @@ describe('discarding files', () => {
     expect(status(empty)).toBe('A  a.txt\n?? b.txt\n')
   })
 
-  it('writes the line endings that the repository asks for, and refuses a filter in an untrusted folder', async () => {
+  it('writes the line endings that the repository configures, and refuses a filter in an untrusted folder', async () => {
     const folder = repository({
       '.gitattributes': '*.txt text eol=crlf\n*.big filter=lfs\n',
       'a.txt': 'one\r\n',
@@ -145,7 +145,7 @@ describe('discarding hunks', () => {
     expect(status(folder)).toBe('')
   })
 
-  it('removes a new file without its only hunk, and brings back a deleted one with its mode', async () => {
+  it('removes a new file with its only hunk, and restores a deleted file with its mode', async () => {
     const folder = repository({ 'gone.sh': '#!/bin/sh\n' })
     chmodSync(join(folder, 'gone.sh'), 0o755)
     git(folder, 'commit', '-qam', 'mode')
@@ -160,7 +160,7 @@ describe('discarding hunks', () => {
     expect(status(folder)).toBe('')
   })
 
-  it('refuses hunks that the file does not have, and those of a link', async () => {
+  it('refuses hunks that the file does not have, and hunks of a link', async () => {
     const folder = repository({ 'a.txt': thirty, link: 'x\n' })
     const { see, hunks, discard } = peopleIn(folder)
     write(folder, { 'a.txt': changed })
@@ -177,8 +177,8 @@ describe('discarding hunks', () => {
   })
 })
 
-describe('a discard is refused, and nothing changes,', () => {
-  it('if a file has changed since it was seen, and an undo likewise', async () => {
+describe('a discard is refused without an effect', () => {
+  it('if a file has changed since it was seen, and so is its undo', async () => {
     const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
     const { see, discard, restore } = peopleIn(folder)
     write(folder, { 'a.txt': 'two\n', 'b.txt': 'two\n' })

@@ -17,12 +17,12 @@ import { differing, stagedEntries, writeStaged } from './staged.ts'
 
 export type ChangeParts = { readonly gitIn: GitIn; readonly folders: ShadowedFolders }
 
-/** A work tree that a command changes. */
+/** The work tree that a command changes, with git in the forms that the command needs. */
 type Work = {
   readonly at: ShadowFolder
-  /** Git at the top of the work tree. */
+  /** Runs git at the top of the work tree. */
   readonly top: GitFolder & { readonly trusted: boolean }
-  /** Reads the patches of the folder as people see them. */
+  /** Reads patches of the folder in the form that people see. */
   readonly look: Look
 }
 
@@ -65,7 +65,10 @@ export async function discard(
   return { files, after, base: done.base, before: done.before, ...defined({ staged: done.staged }) }
 }
 
-/** Returns the files of a discard to their state before it, unless they have changed since. */
+/**
+ * Returns the files to their state before a discard. Throws ParleyError `conflict` if one of them has changed since
+ * the discard.
+ */
 export async function restoreDiscarded(
   { gitIn, folders }: ChangeParts,
   folder: string,
@@ -79,7 +82,7 @@ export async function restoreDiscarded(
       [now, before, after].map((tree) => entriesIn(at, tree, new Set(wanted))),
     )
     const entries = differing(wanted, old!, present!)
-    // A path that has its old content already was restored by an earlier attempt.
+    // An earlier attempt has already restored the paths that have their old content.
     const changed = [...differing(wanted, present!, left!).keys()].find((path) => entries.has(path))
     if (changed !== undefined) throw changedMeanwhile(changed, present!.get(changed)?.object)
     if (staged.length > 0) await stageAgain(workOn(gitIn, at, trusts), staged)
@@ -87,7 +90,7 @@ export async function restoreDiscarded(
   })
 }
 
-/** Stages again what a discard has unstaged, unless something else was staged since. */
+/** Stages the changes that a discard has unstaged, except for paths in which something was staged since. */
 async function stageAgain({ at, top }: Work, staged: NonNullable<Discarded['staged']>): Promise<void> {
   const paths = staged.map(({ path }) => path)
   const head = await headOf(top.look)
@@ -114,13 +117,13 @@ function workOn(gitIn: GitIn, at: ShadowFolder, trusts: (folder: string) => bool
 }
 
 type Base = {
-  /** A commit or a tree; empty if there is no commit. */
+  /** The hash of a commit or a tree; empty if there is no commit. */
   readonly id: string
   readonly isCommit: boolean
   readonly isHead: boolean
 }
 
-/** What the files are compared with: a commit of the repository, or a snapshot of this session. */
+/** Finds the base of the discard: a commit of the repository, or a snapshot of this session. */
 async function baseOf({ at, top }: Work, sessionId: string, given: string): Promise<Base> {
   const head = at.shadow.repository ? await headOf(top.look) : undefined
   if (given === '' || given === 'HEAD') {
@@ -163,7 +166,7 @@ async function discardedEntries(work: Work, discarding: Discarding): Promise<Ent
   return entries
 }
 
-/** The entry of a file without some of its hunks; undefined if nothing is left of a new file. */
+/** The entry of a file without these hunks. Undefined if the file is new and nothing of it is left. */
 async function withoutSome(
   work: Work,
   { present, id, isCommit, now }: Discarding,
@@ -194,7 +197,7 @@ async function withoutSome(
 const contentOf = async (at: ShadowFolder, entry: TreeEntry | undefined) =>
   entry ? at.git(['cat-file', 'blob', entry.object]) : Buffer.alloc(0)
 
-/** Unstages files, and stages them again if a later step fails. */
+/** Unstages files, and can undo this if a later step fails. */
 function createUnstaging() {
   let undo = async () => {}
   let staged: Discarded['staged']

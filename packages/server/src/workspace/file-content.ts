@@ -11,7 +11,7 @@ export type Content =
   | { readonly type: 'image'; readonly mimeType: string; readonly data: string }
   | { readonly type: 'binary' }
 
-/** How many bytes of a file are needed to show it: a whole image, or the beginning of a text. */
+/** The number of bytes of a file that are needed to show it: all bytes of an image, otherwise the beginning. */
 export function bytesToRead(head: Uint8Array, size: number): number {
   const mimeType = imageType(head)
   if (mimeType === undefined) return isBinary(head) ? 0 : maxTextBytes
@@ -23,7 +23,7 @@ export function bytesToRead(head: Uint8Array, size: number): number {
   )
 }
 
-/** What a file contains, from its first bytes. Its name has no influence. */
+/** Determines the type of a file from its first bytes; its name is not considered. Returns the content to show. */
 export function contentOf(bytes: Uint8Array, size: number): Content {
   const head = bytes.subarray(0, headBytes)
   const mimeType = imageType(head)
@@ -31,11 +31,11 @@ export function contentOf(bytes: Uint8Array, size: number): Content {
   if (isBinary(head)) return { type: 'binary' }
   const shown = bytes.subarray(0, maxTextBytes)
   const cut = size > shown.length
-  // A character that is cut at the end is left out.
+  // An incomplete character at the end is left out.
   return { type: 'text', text: new TextDecoder(encodingOf(head)).decode(shown, { stream: cut }), cut }
 }
 
-/** Reads what is needed to show an open file. */
+/** Reads the part of an open file that is shown. */
 export async function readContent(handle: FileHandle, size: number): Promise<Content> {
   const head = await readBytes(handle, headBytes, 0)
   const rest = head.length < headBytes ? 0 : bytesToRead(head, size) - head.length

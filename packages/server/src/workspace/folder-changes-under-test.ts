@@ -24,7 +24,7 @@ type Fields<Type extends FolderCommand['type']> = Omit<
   'type' | 'commandId'
 >
 
-/** What people do in a folder, with the real git. */
+/** The operations of people in a folder, with the real git. */
 export function peopleIn(
   folder: string,
   {
@@ -50,7 +50,7 @@ export function peopleIn(
   return {
     ...{ folders, changes, asked, list },
     take: async () => (await folders.snapshot(folder, { sessionId })).tree,
-    /** The file as a person sees it now. */
+    /** Returns the file with its present content, as a person sees it. */
     async see(path: string, compared?: Comparison): Promise<SeenChange> {
       const found = (await list(compared)).find((file) => file.path === path)
       if (!found) throw new Error(`${path} has not changed.`)
@@ -80,7 +80,7 @@ export function peopleIn(
   }
 }
 
-/** The environment of a person with a git identity, and with these programs. */
+/** The environment of a person with a git identity, and with these programs on the PATH. */
 export function person(programs?: string): NodeJS.ProcessEnv {
   const home = folderForTest()
   write(home, { '.gitconfig': '[user]\n\tname = Ada\n\temail = ada@example.com\n' })

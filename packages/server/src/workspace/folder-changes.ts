@@ -71,7 +71,7 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
   }
 }
 
-/** How long an answer of another machine is reused, in milliseconds. */
+/** The time for which an answer of a remote is reused, in milliseconds. */
 const freshMs = 10_000
 const maxKept = 200
 

@@ -94,7 +94,7 @@ describe('a tree', () => {
     expect([entries.length, cut]).toEqual([5_000, true])
   })
 
-  it('of a file or of nothing is refused', async () => {
+  it('of a file, or of a path that does not exist, is refused', async () => {
     const { folder } = repository()
     await expect(tree(folder, 'a.txt')).rejects.toEqual(refused('validation_error'))
     await expect(tree(folder, 'none')).rejects.toEqual(refused('not_found'))
@@ -127,7 +127,7 @@ describe('a file', () => {
     expect(found).toMatchObject({ path: other, text: 'two' })
   })
 
-  it('is an image because of its first bytes, whatever its name is', async () => {
+  it('is recognised as an image by its first bytes, whatever its name', async () => {
     const png = Buffer.from('89504e470d0a1a0a0000000d', 'hex')
     const { folder } = repository({ 'picture.txt': png, 'page.png': '<script>alert(1)</script>' })
     expect(await file(folder, 'picture.txt')).toMatchObject({
@@ -177,10 +177,10 @@ describe('a file', () => {
     expect('text' in found && found.text.endsWith('é')).toBe(true)
   })
 
-  it('that is huge is read no further than it is shown', async () => {
+  it('that is huge is read only as far as it is shown', async () => {
     const { folder } = repository({ 'picture.png': Buffer.from('89504e470d0a1a0a0000000d', 'hex') })
     write(folder, { 'huge.txt': 'begin' })
-    // The files have holes, so they take up no space.
+    // The files are sparse, so they take up no space on the disk.
     truncateSync(join(folder, 'huge.txt'), 1e12)
     truncateSync(join(folder, 'picture.png'), 11 * 2 ** 20)
     expect(await file(folder, 'huge.txt')).toMatchObject({ type: 'binary', size: 1e12 })
@@ -188,8 +188,8 @@ describe('a file', () => {
   })
 })
 
-describe('what is not a file inside the folder', () => {
-  it('is not read through a path or a link, and nobody learns whether it exists', async () => {
+describe('an entry that is not a file inside the folder', () => {
+  it('is not read through a path or a link, and the refusal does not reveal whether it exists', async () => {
     const { outer, folder } = repository()
     symlinkSync('../secret.txt', join(folder, 'out.txt'))
     symlinkSync('..', join(folder, 'up'))
@@ -239,7 +239,7 @@ describe('what is not a file inside the folder', () => {
     socket.close()
   })
 
-  it('is a device', async () => {
+  it('is refused if it is a device', async () => {
     await expect(file('/dev', 'null')).rejects.toEqual(refused('validation_error'))
   })
 
@@ -252,7 +252,7 @@ describe('what is not a file inside the folder', () => {
     await expect(tree(folder)).rejects.toEqual(refused('forbidden'))
   })
 
-  it('is never read while somebody keeps replacing files with links', async () => {
+  it('is never read while another program keeps replacing files with links', async () => {
     const { folder } = repository({ 'inner/secret.txt': 'harmless', 'secret.txt': 'harmless' })
     const at = (name: string) => join(folder, name)
     symlinkSync('../secret.txt', at('evil.txt'))
@@ -287,7 +287,7 @@ describe('what is not a file inside the folder', () => {
   })
 })
 
-describe('without all files, a caller reads what git lists', () => {
+describe('without all=true, a caller reads only files that git lists', () => {
   const read = (folder: string, path: string) => file(folder, path, { all: false })
   const unlisted = expect.objectContaining({
     code: 'forbidden',

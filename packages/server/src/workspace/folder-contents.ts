@@ -9,14 +9,14 @@ import { type ReadStored, readVersion } from './stored-file.ts'
 import { readTree } from './tree.ts'
 import { isGitPath, listingOf, unlisted } from './unlisted.ts'
 
-/** The folders of a session: the one that it works in first. */
+/** The folders of a session, its working directory first. */
 export type SessionFolders = readonly [string, ...string[]]
 
 export type Asked = {
   readonly path: string
-  /** The file as it was in this commit or snapshot. Without it, the file as it is now. */
+  /** Reads the file from this commit or snapshot. Without it, the present file is read. */
   readonly rev?: string | undefined
-  /** Also files that git does not list: ignored ones, git directories, and files that are in no repository. */
+  /** Permits files that git does not list: ignored files, git directories, and files in no repository. */
   readonly all: boolean
 }
 
@@ -25,14 +25,14 @@ export type FolderContents = {
   file(folders: SessionFolders, asked: Asked): Promise<FileContent>
 }
 
-/** Reads folders and files of sessions. Runs nothing from them, and reads nothing outside them. */
+/** Reads folders and files of sessions. Runs no program that they name, and reads nothing outside them. */
 export function createFolderContents(
   gitIn: GitIn,
   shadows: Pick<ShadowedFolders, 'stored'> | undefined,
 ): FolderContents {
   const look = (folder: string): ReadStored => gitIn({ path: folder, trusted: false }).look
 
-  /** Throws unless git lists this entry of the folder, or the folder itself if no name is given. */
+  /** Throws unless git lists the entry `name` of the folder or, without `name`, the folder itself. */
   async function expectListed(root: string, folder: string, name?: string): Promise<void> {
     const path = name === undefined ? folder : `${folder}/${name}`
     if (isGitPath(path)) throw unlisted('git-directory')
@@ -65,7 +65,7 @@ export function createFolderContents(
     async file(given, { path, rev, all }) {
       if (rev !== undefined) {
         const [folder] = given
-        // A snapshot of a folder without a repository has all its files.
+        // A snapshot of a folder without a repository contains all its files, so the folder is checked.
         if (!all) await expectListed(folder, folder)
         const snapshots =
           shadows &&
@@ -85,7 +85,10 @@ export function createFolderContents(
   }
 }
 
-/** Only the folder of a session is recorded as a real path. A folder that is missing is left as it is. */
+/**
+ * Resolves the additional folders of a session. Its working directory is recorded as a real path. A folder that does
+ * not exist is kept unchanged.
+ */
 async function realFolders([cwd, ...others]: SessionFolders): Promise<SessionFolders> {
   return [cwd, ...(await Promise.all(others.map((other) => realpath(other).catch(() => other))))]
 }

@@ -2,16 +2,16 @@ import { ParleyError } from '@parley/protocol'
 import type { GitFolder, GitIn, Look } from './git.ts'
 import { findRepository, type Repository } from './repository.ts'
 
-/** Git at the top of a work tree, for the person who works in a folder of it. */
+/** Git at the top of a work tree, for the operations of a person in a folder of the work tree. */
 export type FolderGit = GitFolder & {
   readonly folder: string
   readonly workTree: string
   readonly repository: Repository
-  /** Whether programs that the repository names may run. */
+  /** True if programs that the repository names may be run. */
   readonly trusted: boolean
-  /** Git in the folder, as lists and patches read it. */
+  /** Runs git in the folder, for lists and patches that people see. */
   readonly seen: Look
-  /** Whether git takes the modes of files from the folder. */
+  /** True if git takes the modes of files from the folder. */
   tracksModes(): Promise<boolean>
 }
 

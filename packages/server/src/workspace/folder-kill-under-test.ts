@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { createSessionFolder } from './session-folder.ts'
 
-/** A process that takes snapshots and moves a folder between two of them, until it is killed. */
+/** A program that takes snapshots and moves a folder between two of them, again and again until it is killed. */
 const [root = '', folder = '', one = '', two = ''] = process.argv.slice(2)
 const { snapshot, move } = createSessionFolder({ env: process.env, root })
 for (let round = 0; ; round++) {

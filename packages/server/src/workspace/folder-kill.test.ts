@@ -21,12 +21,15 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch (error) {
-    // The process has just ended.
+    // The process has ended by itself.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
-/** Returns what the program has written. With `also`, the git that it has started is killed too, in the middle of a file. */
+/**
+ * Kills the program at a random moment, and returns its output. With `also`, kills the git process that it started
+ * too, which may be writing a file.
+ */
 async function killAtAnyMoment(
   program: string,
   given: readonly string[],
@@ -40,17 +43,17 @@ async function killAtAnyMoment(
     said += chunk
   })
   await once(child.stdout, 'data')
-  // The moment of the kill is random; nothing is expected to have happened by then.
+  // The kill comes at a random moment; the test does not depend on what has happened by then.
   await setTimeout(Math.random() * 300)
   child.kill('SIGKILL')
   await once(child, 'close')
   if (also) for (const { pid } of processesIn(folder)) kill(pid)
-  // A git that the killed process has started continues for a moment.
+  // A git process that the killed process started continues for a moment.
   await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([])
   return said
 }
 
-it('after a kill at any moment, a snapshot and a restoration succeed, and nothing half-done is left', async () => {
+it('after a kill at any moment, a snapshot and a restoration succeed, and no partial file is left', async () => {
   const [root, folder] = [folderForTest(), folderForTest()]
   git(folder, 'init', '-q', '-b', 'main')
   write(folder, files('one'))
@@ -65,7 +68,7 @@ it('after a kill at any moment, a snapshot and a restoration succeed, and nothin
   for (let kill = 0; kill < kills; kill++) {
     const also = kill % 2 === 0 ? 'git' : undefined
     const said = await killAtAnyMoment('./folder-kill-under-test.ts', [root, folder, one, two], folder, also)
-    // The restoration that was killed is repeated.
+    // Repeats the restoration that was interrupted.
     const [from, tree, text] = said.endsWith('to one\n') ? [two, one, 'one'] : [one, two, 'two']
     const restored = await shadows.move(folder, { sessionId: 'ses_1', from, to: tree, again: true })
     expect(restored).toMatchObject({ before: from, after: tree, count: names.length, left: [] })
@@ -87,7 +90,7 @@ it('after a kill at any moment, a snapshot and a restoration succeed, and nothin
   expect(git(folder, 'fsck').trim()).toBe('')
 })
 
-it('after a kill at any moment, a worktree can be made and removed, and nothing half-done is left', async () => {
+it('after a kill at any moment, a worktree can be made and removed, and nothing partial is left', async () => {
   const [root, shadows, source] = [join(folderForTest(), 'worktrees'), folderForTest(), folderForTest()]
   git(source, 'init', '-q', '-b', 'main')
   write(source, files('one'))

@@ -38,7 +38,7 @@ export async function projectOf(folder: string): Promise<FolderProject> {
   return (await repositories()).findProject(folder)
 }
 
-/** The branch that is checked out in a folder, if it is known. No process is started. */
+/** The checked-out branch of a folder, read from files without starting a process. Undefined if it is unknown. */
 export async function branchOf(folder: string): Promise<string | undefined> {
   return (await repositories()).branchOf(folder)
 }

@@ -3,18 +3,18 @@ import type { FolderGit } from './folder-git.ts'
 import { outputOf } from './output.ts'
 import type { GitResult } from './run-git.ts'
 
-/** What Parley asks of a program that knows the pull requests of a host. */
+/** The operations on pull requests that Parley performs with the command-line program of a host. */
 export type Forge = {
-  /** The request of a branch: the open one, else the latest one. */
+  /** Finds the pull request of a branch: the open one, otherwise the latest one. */
   find(git: FolderGit, branch: string): Promise<FoundRequest | undefined>
-  /** Its checks and its comments. */
+  /** Reads the checks and the comments of a pull request. */
   details(git: FolderGit, found: FoundRequest): Promise<Pick<PullRequest, 'checks' | 'comments' | 'cut'>>
-  /** Opens a request and returns its address. */
+  /** Opens a pull request and returns its URL. */
   open(git: FolderGit, request: NewRequest): Promise<string>
 }
 
 export type FoundRequest = Omit<PullRequest, 'checks' | 'comments' | 'cut'> & {
-  /** The fields of the request, as the program reported them. */
+  /** The fields of the pull request, as the program reported them. */
   readonly told: Readonly<Record<string, unknown>>
 }
 
@@ -32,8 +32,8 @@ const askMs = 30_000
 const maxBytes = 8 * 1024 * 1024
 
 /**
- * Runs the program and reads the JSON that it writes. JSON counts whatever the exit code is, because the exit code may
- * stand for the state of the request.
+ * Runs the program and parses its output as JSON. A non-zero exit code is ignored if there is output, because it can
+ * stand for the state of the pull request.
  */
 export async function askedJson(git: FolderGit, args: readonly [ForgeName, ...string[]]): Promise<unknown> {
   const made = await git.reach(args, { timeoutMs: askMs, limit: maxBytes })
@@ -41,12 +41,12 @@ export async function askedJson(git: FolderGit, args: readonly [ForgeName, ...st
     try {
       return JSON.parse(made.stdout)
     } catch {
-      // The error below contains the output of the program.
+      // The error below contains the output.
     }
   throw forgeFailed(args[0], made)
 }
 
-/** `gh` ends with 4 if nobody is signed in. */
+/** The exit code of `gh` if nobody is signed in. */
 const notSignedIn = 4
 
 export function forgeFailed(program: ForgeName, made: GitResult): ParleyError {
@@ -55,13 +55,13 @@ export function forgeFailed(program: ForgeName, made: GitResult): ParleyError {
   const message =
     problem === 'not-signed-in'
       ? `${program} is not signed in on this machine. Run ${program} auth login there.`
-      : `${program} could not do this: ${output.split('\n').at(-1) || 'no reason given'}`
+      : `${program} failed: ${output.split('\n').at(-1) || 'no reason given'}`
   return new ParleyError('conflict', message, { details: { program, problem, output } })
 }
 
 type Told = Readonly<Record<string, unknown>>
 
-/** Reads the answer of a program, which may be anything. */
+/** Reads fields of the program's output, which may have any shape. */
 export const told = {
   record: (value: unknown): Told =>
     typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Told) : {},
@@ -76,5 +76,5 @@ export const told = {
       : undefined,
 }
 
-/** The largest numbers of checks and comments, and of characters of a comment. */
+/** The maximum number of checks and of comments of a pull request, and of characters of a comment. */
 export const mostOfRequest = { checks: 200, comments: 200, characters: 20_000 }

@@ -4,12 +4,12 @@ import { createSettings, type Settings } from './git-settings.ts'
 import { findRepository, type Repository, standInFor } from './repository.ts'
 import type { Environment } from './run-git.ts'
 
-/** A folder, and whether programs that it names may run. */
+/** A folder, and whether programs that it names may be run. */
 export type SeenFolder = { readonly path: string; readonly trusted: boolean }
 
 /**
- * The environment for one run of git; undefined if the folder is in no repository. It is computed for each run, because
- * the folder may come to belong to a repository, or to another one, while it is watched.
+ * The environment for one run of git; undefined if the folder is in no repository. It is computed for each run,
+ * because the repository of a folder can change while the folder is watched.
  */
 export type EnvironmentOf = Promise<Environment | undefined>
 
@@ -59,12 +59,12 @@ export function createEnvironments(env: Environment) {
       if (trusted) return trusted
       const repository = await findRepository(folder.path)
       if (!repository) return undefined
-      // Git makes this folder with the first reflog. It cannot make it through a link.
+      // Git creates this folder with the first reflog, but cannot create it through the link in the stand-in.
       await mkdir(join(repository.commonDir, 'logs'), { recursive: true }).catch(() => undefined)
       return withoutConfiguration(repository)
     },
 
-    /** For `worktree`, which writes the real common directory into the new work tree. */
+    /** For `git worktree`, which writes the path of the real common directory into the new work tree. */
     async worktrees(folder: SeenFolder): EnvironmentOf {
       const trusted = await personsEnvironment(folder)
       if (trusted) return trusted
@@ -80,12 +80,12 @@ export function createEnvironments(env: Environment) {
       }
     },
 
-    /** In a trusted folder without GIT_DIR, because hooks may run git in other repositories. */
+    /** For commits. GIT_DIR is not set in a trusted folder, because hooks may run git in other repositories. */
     async commit(folder: SeenFolder): EnvironmentOf {
       return (await this.reach(folder)) ?? this.change(folder)
     },
 
-    /** Without GIT_DIR: `gh` and `glab` find the repository by themselves. */
+    /** For `gh` and `glab`, which find the repository by themselves. GIT_DIR is not set. */
     async reach(folder: SeenFolder): EnvironmentOf {
       const env = await personsEnvironment(folder)
       if (!env) return undefined
@@ -95,7 +95,7 @@ export function createEnvironments(env: Environment) {
   }
 }
 
-/** For a shadow, which has its own configuration and stores files as they are. */
+/** The environments for shadows, which have their own configuration and store files without conversion. */
 export function createShadowEnvironments(env: Environment) {
   const settingsOf = createSettings((repository) => baseEnvironment(env, foldersOf(repository)))
   return {
@@ -123,18 +123,18 @@ export type ShadowPlace = {
 /** Trusting a folder inside a repository does not trust the repository. */
 const isTrusted = ({ workTree }: Repository, { path, trusted }: SeenFolder) => trusted && workTree === path
 
-/** These settings apply in trusted folders too. A monitor would go on running after its command. */
+/** These settings apply in trusted folders too. A file system monitor would continue to run after the command. */
 const noMonitor: Settings = new Map([
   ['core.fsmonitor', 'false'],
   ['core.quotePath', 'false'],
   // Git must not guess the identity of the person from the name of the machine.
   ['user.useConfigOnly', 'true'],
   ['safe.bareRepository', 'explicit'],
-  // As many processes as there are cores.
+  // Uses one process per core.
   ['checkout.workers', '0'],
 ])
 
-/** The mark of a command is in the reflog of HEAD, so there must be one. */
+/** The reflog of HEAD must exist, because it contains the marks of commands. */
 const persons: Settings = new Map([...noMonitor, ['core.logAllRefUpdates', 'true']])
 
 const runsNothing: Settings = new Map([
@@ -156,7 +156,7 @@ const runsNothing: Settings = new Map([
   ['status.submoduleSummary', 'false'],
 ])
 
-/** Any name that the file system allows, and contents without conversion. */
+/** Accepts every name that the file system allows, and converts no content. */
 const asItIs: Settings = new Map([
   ['core.autocrlf', 'false'],
   ['core.protectHFS', 'false'],
@@ -164,7 +164,7 @@ const asItIs: Settings = new Map([
   ['core.splitIndex', 'false'],
 ])
 
-/** Nobody is there to answer a prompt. */
+/** Makes git fail instead of asking for input, since nobody can answer. */
 const nobodyAsked = {
   LC_ALL: 'C',
   GIT_TERMINAL_PROMPT: '0',
@@ -174,7 +174,10 @@ const nobodyAsked = {
   SSH_ASKPASS_REQUIRE: 'never',
 }
 
-/** From the server's environment, only PATH and the location of the person's own files are passed on. */
+/**
+ * The environment for git in an untrusted folder. From the server's environment, it passes on only PATH and the
+ * location of the person's own files.
+ */
 function baseEnvironment(
   { PATH, HOME, XDG_CONFIG_HOME }: Environment,
   folders: readonly string[],
@@ -192,15 +195,15 @@ function baseEnvironment(
 }
 
 /**
- * What hooks, signing and credential helpers of a trusted folder need: the person's environment, without variables of
- * Parley, npm and git.
+ * The environment for git in a trusted folder, whose hooks, signing and credential helpers need the variables of the
+ * person. Variables of Parley, npm and git are removed.
  */
 function inherited(env: Environment, folders: readonly string[]): Environment {
   const kept = Object.entries(env).filter(([name]) => !/^(PARLEY_|npm_|GIT_)/.test(name))
   return { ...Object.fromEntries(kept), PATH: pathOutside(env.PATH, folders), ...nobodyAsked }
 }
 
-/** The folders with files of the repository: the work tree, and that of the main checkout. */
+/** The folders that contain files of the repository: the work tree, and the main work tree. */
 const foldersOf = (repository: Repository | undefined) =>
   repository ? [repository.workTree, dirname(repository.commonDir)] : []
 

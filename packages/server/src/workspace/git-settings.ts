@@ -8,9 +8,9 @@ export type Settings = ReadonlyMap<string, string>
 export type PassedSettings = {
   readonly format: RepositoryFormat
   readonly settings: Settings
-  /** Whether a setting makes git convert line endings of every text. */
+  /** True if a setting makes git convert line endings in all texts. */
   readonly converts: boolean
-  /** The file with the person's gitattributes. The file need not exist. */
+  /** The path of the person's gitattributes file, which need not exist. */
   readonly attributes: string
 }
 export type SettingsOf = (repository: Repository | undefined) => Promise<PassedSettings>
@@ -19,8 +19,8 @@ const freshMs = 60_000
 const maxKept = 200
 
 /**
- * Reads the settings that are passed on to git when it does not read a configuration itself. They are read again when
- * the configuration of the repository has changed, and after a minute.
+ * Reads the settings that git gets when it reads no configuration itself. They are read again when the configuration
+ * of the repository has changed, and after a minute.
  */
 export function createSettings(baseOf: (repository: Repository | undefined) => Environment): SettingsOf {
   const known = new Map<
@@ -41,7 +41,7 @@ export function createSettings(baseOf: (repository: Repository | undefined) => E
   }
 }
 
-/** Differs if the file was written in between; empty if there is no file. */
+/** A text that changes whenever the file is written; empty if there is no file. */
 export async function fileVersion(file: string): Promise<string> {
   const found = await stat(file, { bigint: true }).catch(() => undefined)
   return found ? [found.ino, found.size, found.mtimeNs, found.ctimeNs].join(' ') : ''
@@ -73,8 +73,8 @@ async function readSettings(base: Environment, repository: Repository | undefine
 const yesOrNo = /^(true|false|yes|no|on|off|1|0)$/i
 const text = /^[^\p{Cc}]+$/u
 /**
- * Settings that decide which files count as changed, and who makes a commit, with their allowed values. None of them
- * runs a program.
+ * The settings that are passed on, with their allowed values. They decide which files count as changed, and who makes
+ * a commit. None of them runs a program.
  */
 const passedOn: ReadonlyMap<string, RegExp> = new Map([
   ['core.autocrlf', /^(true|false|yes|no|on|off|1|0|input)$/i],
@@ -99,8 +99,8 @@ function formatOf(settings: Settings): RepositoryFormat {
 }
 
 /**
- * The settings in a file, or those of the person and the system. Listing runs nothing. A later value of a key replaces
- * an earlier one.
+ * The settings in a file or, with `--includes`, those of the person and the system. Listing settings runs no program.
+ * A later value of a key replaces an earlier one.
  */
 async function listSettings(base: Environment, where: readonly string[]): Promise<Settings> {
   const listed = await runProgram({

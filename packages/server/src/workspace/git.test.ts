@@ -154,7 +154,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-describe('reaching other machines', () => {
+describe('contacting a remote', () => {
   it('is refused with a reason unless the folder is trusted', async () => {
     const folder = repository()
     for (const args of [['fetch'], ['push'], ['gh', '--version']] as const)
@@ -182,7 +182,7 @@ describe('reaching other machines', () => {
   })
 })
 
-it('no level finds a repository above the folder of a file, or in a folder that only looks like one', async () => {
+it('no level finds a repository in a folder that contains the files of a bare repository', async () => {
   const folder = folderForTest()
   git(folder, 'init', '-q', '--bare')
   const { look, change } = untrusted(folder)

@@ -10,28 +10,29 @@ import type { SettingsOf } from './git-settings.ts'
 import { type GitResult, type RunOptions, runProgram } from './run-git.ts'
 
 /**
- * The only place that runs git, and the programs `gh` and `glab`, which run git. What is run belongs to one of three
+ * The only place that runs git, and the programs `gh` and `glab`, which run git. Each command belongs to one of three
  * levels:
- *
  * - `look` reads, in any folder.
  * - `change` changes the repository or its work tree, in any folder. The folder's hooks, filters, drivers and signing
  *   are used only if the folder is trusted.
- * - `reach` talks to other machines, and is refused unless the folder is trusted.
+ * - `reach` contacts remotes, and is refused unless the folder is trusted.
  *
- * Use: `gitIn({ path, trusted }).look(['diff', base, '--', path], { limit })`. The result has the exit code; only what
- * git could not do at all is an error. Paths are taken literally. In a folder without a repository, the exit code is 128.
+ * Use: `gitIn({ path, trusted }).look(['diff', base, '--', path], { limit })`. The result has the exit code; a call
+ * rejects only if git cannot be run, is refused or does not end in time. Paths are taken literally. In a folder
+ * without a repository, the exit code is 128.
  *
- * Nothing from an untrusted folder may run. Git runs programs that a configuration names (filters, drivers, monitors,
- * hooks), so the configuration of such a repository is not read at all. A stand-in directory replaces the repository's
- * common directory (GIT_COMMON_DIR). The person's own configuration is disabled too, because attributes of the
- * repository can choose filters from it. No individual setting is overridden, so none can be missed or changed
- * meanwhile. Snapshots are taken through a shadow (`createShadowGit`), which is a repository of our own, whatever the trust.
+ * No program that an untrusted folder names may be run. Git runs programs that a configuration names (filters,
+ * drivers, monitors, hooks), so the configuration of such a repository is not read at all: a stand-in directory
+ * replaces the repository's common directory (GIT_COMMON_DIR). The person's own configuration is disabled too,
+ * because attributes of the repository can choose filters from it. No setting is overridden individually, so no
+ * setting can be missed, or changed meanwhile. Snapshots are taken through a shadow (`createShadowGit`), which is a
+ * repository of our own, whether or not the folder is trusted.
  *
- * Some commands are refused in an untrusted folder. `add`, `rm`, `merge` and `commit --all` start git in repositories that
- * are inside the folder, with their configuration: stage with `update-index --add --remove -z --stdin`, and merge with
- * `merge-tree`, `commit-tree` and `read-tree -m -u`. `worktree` must know the real common directory, so it reads the
- * configuration there: add with `--no-checkout` and then `reset --hard` in the new work tree; look for changes, then
- * remove with `--force`.
+ * Some commands are refused in an untrusted folder. `add`, `rm`, `merge` and `commit --all` start git in repositories
+ * inside the folder, with the configuration of these repositories. Instead, stage with `update-index --add --remove
+ * -z --stdin`, and merge with `merge-tree`, `commit-tree` and `read-tree -m -u`. `worktree` must use the real common
+ * directory, so it reads the configuration there. Instead, add with `--no-checkout` and then run `reset --hard` in
+ * the new work tree; look for changes, then remove with `--force`.
  */
 
 export type { SeenFolder } from './git-environment.ts'

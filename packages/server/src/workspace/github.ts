@@ -5,12 +5,12 @@ import { askedJson, type Forge, type FoundRequest, forgeFailed, mostOfRequest, t
 const fields =
   'number,url,title,state,isDraft,baseRefName,headRefName,isCrossRepository,comments,reviews,latestReviews'
 
-/** GitHub, through its program `gh`. */
+/** GitHub, through its command-line program `gh`. */
 export const github: Forge = {
   async find(git, branch) {
     const options = [`--head=${branch}`, '--state=all', '--limit=20', `--json=${fields}`]
     const requests = told.list(await askedJson(git, ['gh', 'pr', 'list', ...options])).flatMap(requestIn)
-    // Others may have a branch of this name in their copy of the repository.
+    // Another person's fork of the repository can have a branch of the same name.
     const own = requests.filter((one) => one.told.isCrossRepository !== true)
     return [...own, ...requests].find(({ state }) => state === 'open') ?? own[0]
   },
@@ -59,7 +59,7 @@ const results = {
 
 async function checksOf(git: FolderGit, { number }: FoundRequest): Promise<PullRequestCheck[]> {
   const args = ['gh', 'pr', 'checks', String(number), '--json=name,bucket,link,description,workflow'] as const
-  // Without checks, the program writes no JSON and fails.
+  // If there are no checks, the program fails and writes no JSON.
   const answered = await git.reach(args, { timeoutMs: 30_000, limit: 8 * 1024 * 1024 })
   if (answered.stdout.trim() === '') return []
   return told.list(jsonIn(answered.stdout)).map((one) => {
@@ -80,7 +80,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** The comments on lines. */
+/** Reads the comments on lines of the changes. */
 async function reviewOf(git: FolderGit, { number }: FoundRequest): Promise<PullRequestComment[]> {
   const path = `repos/{owner}/{repo}/pulls/${number}/comments?per_page=100`
   return told.list(await askedJson(git, ['gh', 'api', path])).flatMap(commentIn)
@@ -88,7 +88,7 @@ async function reviewOf(git: FolderGit, { number }: FoundRequest): Promise<PullR
 
 const verdicts = { APPROVED: 'approved', CHANGES_REQUESTED: 'changes-requested' } as const
 
-/** A comment, a review, or a comment on lines: `gh` and its API name their fields differently. */
+/** Converts a comment, a review or a comment on a line. `gh` and the API of GitHub name their fields differently. */
 function commentIn(one: Readonly<Record<string, unknown>>): PullRequestComment[] {
   const author = told.text(told.record(one.author ?? one.user).login, 100) ?? 'somebody'
   const text = told.text(one.body, mostOfRequest.characters)

@@ -3,7 +3,7 @@ import { askedJson, type Forge, type FoundRequest, forgeFailed, mostOfRequest, t
 
 const project = 'projects/:fullpath/merge_requests'
 
-/** GitLab, through its program `glab`. */
+/** GitLab, through its command-line program `glab`. */
 export const gitlab: Forge = {
   async find(git, branch) {
     const path = `${project}?source_branch=${encodeURIComponent(branch)}&per_page=20`
@@ -15,7 +15,7 @@ export const gitlab: Forge = {
       askedJson(git, ['glab', 'api', `${project}/${number}/pipelines?per_page=20`]),
       askedJson(git, ['glab', 'api', `${project}/${number}/notes?per_page=100&sort=asc`]),
     ])
-    // Only the latest pipeline counts; the list begins with it.
+    // The first pipeline in the list is the latest one; only its checks are shown.
     const checks = told.list(jobs).slice(0, 1).map(checkIn)
     const comments = told.list(notes).flatMap(commentIn)
     return { checks, comments: comments.slice(-mostOfRequest.comments) }

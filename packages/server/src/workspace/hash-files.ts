@@ -9,9 +9,9 @@ const atOnce = 8
 type Options = { readonly algorithm: 'sha1' | 'sha256'; readonly maxBytes: number }
 
 /**
- * The hashes with which git names the contents of files, byte for byte, without filters. The content of a symbolic link
- * is its target. Paths that are neither, that change while they are read, or that would exceed `maxBytes` in total have
- * no entry.
+ * Computes the blob hashes of files from their bytes, without filters. The content of a symbolic link is its target.
+ * There is no entry for a path that is neither a file nor a link, that changes while it is read, or that would exceed
+ * `maxBytes` in total.
  */
 export async function hashFiles(
   folder: string,
@@ -56,7 +56,7 @@ async function hashFile(
   return at === size ? hash.digest('hex') : undefined
 }
 
-/** The hash with which git names a content. */
+/** The hash with which git names this content. */
 export function blobOf(content: Buffer, algorithm: Options['algorithm']): string {
   return createHash(algorithm).update(`blob ${content.length}\0`).update(content).digest('hex')
 }

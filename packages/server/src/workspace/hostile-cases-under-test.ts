@@ -103,7 +103,7 @@ const environments: readonly HostileCase[] = [
   ),
 ]
 
-/** All cases of variables in one, except those that hide the repository of the folder from git. */
+/** One case with the variables of all cases, except those that hide the repository of the folder from git. */
 export const variablesTogether: HostileCase = {
   name: 'all variables',
   setUp: (place) => {

@@ -100,8 +100,8 @@ const by = {
 
 const everything = hostileCases.map((one) => [one.name, one] as const)
 /**
- * The cases for commands that change something. The settings and the filters are tried together. So are the variables and
- * the PATH, which reach git in the same way for every command.
+ * The cases for commands that change something. All settings and filters are one case, because git gets them in the
+ * same way for every command, and so are all variables with the PATH.
  */
 const others = [
   ...everything.filter(
@@ -127,7 +127,7 @@ async function snapshotThings(path: string, root: string, env: Record<string, st
   return files.map((file) => file.path)
 }
 
-/** Discards, stages and commits changes, completely and in part. Returns whether that could be done. */
+/** Discards, stages and commits changes, completely and in part. Returns false if this was refused. */
 async function writeThings(path: string, env: Record<string, string | undefined>): Promise<boolean> {
   write(path, { 'a.txt': 'since\n', 'since.md': 'since\n' })
   appendFileSync(join(env.HOME ?? '', '.gitconfig'), '[user]\n\tname = p\n\temail = p@example.com\n')
@@ -135,7 +135,7 @@ async function writeThings(path: string, env: Record<string, string | undefined>
   if ((await list().catch(() => [])).length === 0) return false
   await restore(await discard([await see('since.md')]))
   const refused = (error: unknown) => expect(error).toMatchObject({ code: 'not_supported' })
-  // A repository may have a filter for its text files.
+  // Refused if the repository has a filter for its text files.
   await discard([await see('a.txt')]).catch(refused)
   write(path, { 'a.txt': 'again\n' })
   const part = { ...(await see('a.txt')), hunks: await hunks('a.txt') }
@@ -176,7 +176,7 @@ async function mergeThings(path: string, root: string, env: Record<string, strin
   }
 }
 
-describe('discarding, staging, committing and merging changes of an untrusted folder runs nothing from it', () => {
+describe('discarding, staging, committing and merging changes of an untrusted folder runs no program of the folder', () => {
   it.each(layouts.map((one) => [one.name, one] as const))(
     '%s',
     async (_, { setUp, env, unreadable = false }: HostileCase) => {
@@ -198,7 +198,7 @@ describe('discarding, staging, committing and merging changes of an untrusted fo
   })
 })
 
-/** Makes a worktree, examines it, removes it, and restores it. A refusal is an accepted result. */
+/** Makes, examines, removes and restores a worktree. A refusal is an accepted result. */
 async function useWorktree(path: string, root: string, env: Record<string, string | undefined>) {
   const place = join(root, 'worktrees')
   const worktrees = createWorktrees({ env, root: place })
@@ -225,7 +225,7 @@ async function useWorktree(path: string, root: string, env: Record<string, strin
   }
 }
 
-describe('taking and restoring snapshots of an untrusted folder runs nothing from it', () => {
+describe('taking and restoring snapshots of an untrusted folder runs no program of the folder', () => {
   it.each(others)('%s', async (_, { setUp, env }: HostileCase) => {
     using place = createHostileFolder(setUp)
     const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
@@ -241,7 +241,7 @@ describe('taking and restoring snapshots of an untrusted folder runs nothing fro
   })
 })
 
-describe('inspecting an untrusted folder runs nothing from it', () => {
+describe('inspecting an untrusted folder runs no program of the folder', () => {
   it.each(everything)('%s', async (_, { setUp, env, proof, unreadable = false }: HostileCase) => {
     using place = createHostileFolder(setUp)
     const given = env?.(place) ?? {}
@@ -252,7 +252,7 @@ describe('inspecting an untrusted folder runs nothing from it', () => {
   })
 })
 
-describe('changing an untrusted folder runs nothing from it', () => {
+describe('changing an untrusted folder runs no program of the folder', () => {
   it.each(others)('%s', async (_, { setUp, env }: HostileCase) => {
     using place = createHostileFolder(setUp)
     const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
@@ -260,14 +260,14 @@ describe('changing an untrusted folder runs nothing from it', () => {
     expect(ran(place)).toBe(false)
   })
 
-  it.each(others)('and making a worktree of it, with %s', async (_, { setUp, env }: HostileCase) => {
+  it.each(others)('also when a worktree of it is made, with %s', async (_, { setUp, env }: HostileCase) => {
     using place = createHostileFolder(setUp)
     const given = { PATH: process.env.PATH, HOME: place.root, ...env?.(place) }
     await useWorktree(place.folder, place.root, given)
     expect(ran(place)).toBe(false)
   })
 
-  it('with all settings and hooks, but makes the changes', async () => {
+  it('with all settings and hooks, and makes the changes', async () => {
     using place = createHostileFolder(setUpEverything)
     await changeThings(place.folder, place.root, { PATH: process.env.PATH, HOME: place.root })
     expect(ran(place)).toBe(false)
@@ -276,7 +276,7 @@ describe('changing an untrusted folder runs nothing from it', () => {
     expect(await look(['rev-parse', '--verify', 'made'])).toMatchObject({ code: 0 })
   })
 
-  it('and making a worktree of it, with all settings and hooks, but makes, removes and restores the worktree', async () => {
+  it('also when a worktree of it is made, with all settings and hooks; the worktree is made, removed and restored', async () => {
     using place = createHostileFolder(setUpEverything)
     const used = await useWorktree(place.folder, place.root, { PATH: process.env.PATH, HOME: place.root })
     expect(ran(place)).toBe(false)

@@ -1,4 +1,4 @@
-/** Settings, hooks and variables that can name a program, according to git's documentation. */
+/** Settings, hooks and variables that can make git run a program, according to git's documentation. */
 
 export type KeyCase = {
   readonly key: string
@@ -129,7 +129,7 @@ export const hostileKeys: readonly KeyCase[] = [
   { key: 'submodule.sub.update', value: '!RUN', never: 'see the submodule among the layouts' },
 ]
 
-/** Keys of `git help -c` whose names suggest a program, but that name no program. */
+/** Keys of `git help -c` whose names suggest a program, although they name none. */
 export const harmlessKeys: ReadonlySet<string> = new Set([
   'advice.ignoredHook',
   'advice.pushRefNeedsUpdate',

@@ -1,9 +1,9 @@
 import { type HunkRange, ParleyError } from '@parley/protocol'
 import { hunksIn } from './lines.ts'
 
-/** Throws ParleyError `conflict` unless the patch has these hunks. */
+/** Throws ParleyError `conflict` unless the patch contains these hunks. */
 export function expectHunks(wanted: readonly HunkRange[], patch: string, cut: boolean): void {
-  if (cut) throw new ParleyError('too_large', 'The patch is too large to choose parts of it.')
+  if (cut) throw new ParleyError('too_large', 'The patch is too large to select hunks of it.')
   const keyOf = ({ oldStart, oldLines, newStart, newLines }: HunkRange) =>
     [oldStart, oldLines, newStart, newLines].join(' ')
   const known = new Set(hunksIn(patch).map(keyOf))

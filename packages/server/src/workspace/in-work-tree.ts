@@ -1,10 +1,13 @@
 import { join, relative } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
-/** A folder, and the work tree that it belongs to. */
+/** A folder with the work tree that contains it. */
 export type Place = { readonly folder: string; readonly workTree: string }
 
-/** The path in the work tree of a path in the folder. Throws ParleyError `validation_error` for one that leaves the folder. */
+/**
+ * Converts a path in the folder to a path in the work tree. Throws ParleyError `validation_error` for a path that
+ * leads out of the folder.
+ */
 export function inWorkTree({ folder, workTree }: Place, path: string): string {
   const isInside = path !== '' && !/^\/|\0|(^|\/)(\.\.?|\.git)(\/|$)/i.test(path)
   if (isInside) return join(relative(workTree, folder), path)

@@ -12,25 +12,31 @@ import { createFolderWatches } from './watches.ts'
 export type { Compared, Comparison } from './compare.ts'
 export type { SeenFolder } from './git.ts'
 
-/** How long the facts of a folder may take. */
+/** The time limit for reading the facts of a folder. */
 const factsMs = 2_000
 
 export type Workspace = {
-  /** Folders anywhere on the machine whose path starts with the typed text. */
+  /** Finds folders anywhere on the machine whose path starts with the typed text. */
   findFolders(typed: string, limit: number): Promise<string[]>
   findFiles(folder: string, query: string, limit: number): Promise<string[]>
   /** Like `findFiles`, for a typed folder path. Rejects if there is no such folder. */
   findFilesIn(typed: string, query: string, limit: number): Promise<string[]>
-  /** The commit that is checked out in the folder; undefined if it cannot be determined. */
+  /** Returns the checked-out commit of the folder; undefined if it cannot be determined. */
   commit(folder: string): Promise<string | undefined>
   tree: FolderContents['tree']
   file: FolderContents['file']
-  /** The branch and the changed files of a folder, as far as they can be determined soon. Never rejects. */
+  /**
+   * Returns the branch and the changed files of a folder, if they can be determined within a time limit. Never
+   * rejects.
+   */
   facts(folder: string): Promise<Partial<Pick<Changes, 'branch'> & { readonly changes: Changes['files'] }>>
   /** Rejects with `not_found` if a snapshot of the comparison is not stored. */
   changes(folder: SeenFolder, compared: Comparison): Promise<Compared>
   patch(folder: SeenFolder, path: string, compared: Comparison): Promise<{ patch: string; cut: boolean }>
-  /** Reports changes of files that git does not ignore, and of the commit. Returns a function that ends the watch. */
+  /**
+   * Reports changes of files that git does not ignore, and of the checked-out commit. Returns a function that ends
+   * the watch.
+   */
   watch(folder: SeenFolder, reader: FolderReader): () => void
 }
 
@@ -40,7 +46,7 @@ export type WorkspaceOptions = {
   readonly folders?: ShadowedFolders
 }
 
-/** The code that runs git is loaded on first use, because a server does not need it at its start. */
+/** Loads the code that runs git on first use, because a server does not need it at its start. */
 function lazyGitIn(env: WorkspaceOptions['env']): GitIn {
   let loading: Promise<GitIn> | undefined
   const loaded = async (folder: SeenFolder) => {

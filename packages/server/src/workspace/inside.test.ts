@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
 import { openFile, openFolder } from './inside.ts'
 
-it('a folder that is gone is not found, nor is anything in it', async () => {
+it('a folder that no longer exists, and every path in it, is not found', async () => {
   const folder = folderForTest()
   const inner = join(folder, 'inner')
   rmSync(folder, { recursive: true })

@@ -4,8 +4,8 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { hasCode, ParleyError } from '@parley/protocol'
 
 /**
- * Opens files and folders that must be inside given folders, although somebody else may replace any part of a path with
- * a link at any time. What was opened is checked, not the path that was asked for.
+ * Opens files and folders that must be inside given folders, although another program may replace any part of a path
+ * with a link at any time. The check uses the opened file, not its path.
  */
 
 /** An open file or folder, and its real path. */
@@ -68,8 +68,8 @@ async function opened(folders: readonly string[], path: string, wanted: Wanted):
 }
 
 /**
- * The real path. Throws ParleyError `forbidden` if it is outside the folders; the error is the same whether or not there
- * is anything.
+ * Returns the real path. Throws ParleyError `forbidden` if it is outside the folders. The error does not reveal
+ * whether the path exists.
  */
 export async function realPathInside(folders: readonly string[], path: string): Promise<string> {
   if (path.includes('\0'))
@@ -92,7 +92,9 @@ export async function realPathInside(folders: readonly string[], path: string): 
   }
 }
 
-/** Throws unless the folder exists: nothing in a folder that is gone is outside the folders. */
+/**
+ * Throws `not_found` if the folder no longer exists. Without this check, the paths in it would be refused as outside.
+ */
 async function expectFolder(folder: string): Promise<void> {
   const found = await stat(folder).catch(() => undefined)
   if (!found)
@@ -101,7 +103,7 @@ async function expectFolder(folder: string): Promise<void> {
     })
 }
 
-/** The real path of the nearest folder above that exists. */
+/** The real path of the nearest parent folder that exists. */
 async function nearestRealPath(path: string): Promise<string> {
   for (let place = dirname(path); ; place = dirname(place)) {
     const real = await realpath(place).catch(() => undefined)
@@ -110,18 +112,21 @@ async function nearestRealPath(path: string): Promise<string> {
   }
 }
 
-/** The path under which the system knows an open file. */
+/** The current path of an open file, as the system reports it. */
 async function pathOf({ fd }: FileHandle, real: string, { dev, ino }: Stats): Promise<string> {
   const known = await readlink(`/proc/self/fd/${fd}`).catch(() => undefined)
   if (known !== undefined) return known
-  // Without /proc, as on macOS: the file is where the path leads if that is the same file.
+  // Without /proc, as on macOS, the path is resolved again and must lead to the same file.
   const now = await realpath(real)
   const there = await stat(now)
   if (there.dev === dev && there.ino === ino) return now
   throw replaced()
 }
 
-/** A path that leads to the open folder even if its own path is replaced; the path itself on systems without /proc. */
+/**
+ * A path that leads to the open folder even if the folder is moved or replaced. On systems without /proc, the
+ * original path.
+ */
 export async function pathThrough({ handle, path }: Opened): Promise<string> {
   const through = `/proc/self/fd/${handle.fd}`
   return readlink(through).then(
@@ -146,7 +151,7 @@ function replaced(): ParleyError {
   return new ParleyError('conflict', 'The file was replaced while it was opened. Try again.')
 }
 
-/** The error of a file operation, as a ParleyError that says what to do. */
+/** Converts the error of a file operation to a ParleyError with advice. */
 export function failure(thrown: unknown, path: string): unknown {
   if (thrown instanceof ParleyError) return thrown
   switch ((thrown as NodeJS.ErrnoException).code) {

@@ -1,6 +1,6 @@
 import { type HunkRange, ParleyError } from '@parley/protocol'
 
-/** Works with the lines of files as bytes, so that line endings and encodings stay as they are. */
+/** Functions for the lines of files as bytes, which keep line endings and encodings unchanged. */
 
 /** The lines of a file, each with its line ending. */
 export function linesIn(bytes: Buffer): Buffer[] {
@@ -14,7 +14,7 @@ export function linesIn(bytes: Buffer): Buffer[] {
   return lines
 }
 
-/** The hunks that the headers of a patch name. */
+/** The hunks in a patch, from their headers. */
 export function hunksIn(patch: string): HunkRange[] {
   const hunks: HunkRange[] = []
   const headers = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
@@ -30,7 +30,7 @@ export function hunksIn(patch: string): HunkRange[] {
       newLines: Number(newLines),
     }
     hunks.push(hunk)
-    // The lines of a hunk may look like headers.
+    // Skips the lines of the hunk, because a line can look like a header.
     at = endOfHunk(lines, at, hunk)
   }
   return hunks
@@ -49,12 +49,12 @@ function endOfHunk(lines: readonly string[], header: number, { oldLines, newLine
 
 type Sides = { readonly old: Buffer; readonly fresh: Buffer }
 
-/** The newer content without these hunks: their lines are replaced by the older ones. */
+/** Reverts these hunks in the newer content: their lines are replaced by the older lines. */
 export function withoutHunks(sides: Sides, hunks: readonly HunkRange[]): Buffer {
   return withReplaced(linesIn(sides.fresh), linesIn(sides.old), hunks)
 }
 
-/** The older content with only these hunks: their lines are replaced by the newer ones. */
+/** Applies these hunks to the older content: their lines are replaced by the newer lines. */
 export function withHunks(sides: Sides, hunks: readonly HunkRange[]): Buffer {
   const turned = hunks.map(({ oldStart, oldLines, newStart, newLines }) => ({
     ...{ oldStart: newStart, oldLines: newLines },
@@ -63,7 +63,7 @@ export function withHunks(sides: Sides, hunks: readonly HunkRange[]): Buffer {
   return withReplaced(linesIn(sides.old), linesIn(sides.fresh), turned)
 }
 
-/** `lines`, in which the range `new…` of each hunk is replaced by its range `old…` of `others`. */
+/** Replaces, in `lines`, the range `new…` of each hunk by the range `old…` of `others`. */
 function withReplaced(
   lines: readonly Buffer[],
   others: readonly Buffer[],
@@ -84,5 +84,5 @@ function withReplaced(
   return Buffer.concat(parts)
 }
 
-/** Where a range begins. An empty range names the line before it. */
+/** The index of the first line of a range. An empty range names the line before it. */
 const offsetOf = (start: number, lines: number) => (lines === 0 ? start : start - 1)

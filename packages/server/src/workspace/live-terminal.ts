@@ -153,8 +153,8 @@ export class LiveTerminal {
 }
 
 /**
- * Whether the shell itself, and no program that it started, is in the foreground of its terminal. Undefined if the
- * system does not report it.
+ * True if the shell itself, and not a program that it started, is in the foreground of its terminal. Undefined if the
+ * system does not report this.
  */
 function isInForeground(pid: number): boolean | undefined {
   try {

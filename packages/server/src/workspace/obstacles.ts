@@ -5,8 +5,8 @@ import type { Difference, EntryText } from './tree-differences.ts'
 import { temporaryIndex } from './tree-with.ts'
 
 /**
- * The paths that cannot be moved from the tree `now` to another one, with the reason. `due` are the wanted moves; they
- * begin at `now`.
+ * Finds the paths that cannot be moved from the tree `now` to another tree, with the reason for each. `due` are the
+ * wanted moves, which start from `now`.
  */
 export async function obstaclesAmong(
   at: ShadowFolder,
@@ -38,8 +38,8 @@ const isRepository = (entry: EntryText) => entry?.startsWith('160000 ') ?? false
 const pathsAtOnce = 500
 
 /**
- * Files that are at, above or below the paths and not in the index, such as ignored files. Git overwrites ignored
- * files.
+ * Finds files that are not in the index and block one of the paths: a file at the path, at a parent folder of it, or
+ * below it. Git would overwrite them if they are ignored.
  */
 export function untrackedAt(at: ShadowFolder, index: string, paths: readonly string[]): Promise<string[]> {
   const list = (some: readonly string[]) => at.git(['ls-files', '-z', '--others', '--', ...some], { index })
@@ -69,7 +69,10 @@ export async function othersAt(
   return others.map((path) => path.replace(/\/$/, ''))
 }
 
-/** The paths of the tree that stay. Only paths that can block a created path are returned. */
+/**
+ * The paths of the tree `now` that the moves do not remove. They are computed only if a move creates a path, because
+ * only then they can block one.
+ */
 async function keptAmong(
   at: ShadowFolder,
   now: string,
@@ -85,7 +88,7 @@ async function keptAmong(
   return listed.split('\0').filter((path) => path !== '' && !removed.has(path))
 }
 
-/** The paths to be written that one of the other files blocks: the file is at the path, above it or below it. */
+/** The written paths that another file blocks: the file is at the path, at a parent folder of it, or below it. */
 function blockedBy(others: readonly string[], written: readonly Difference[]): string[] {
   if (others.length === 0) return []
   const files = new Set(others)
@@ -97,13 +100,13 @@ function blockedBy(others: readonly string[], written: readonly Difference[]): s
   return written.filter(isBlocked).map(({ path }) => path)
 }
 
-/** The folders that the path is in. */
+/** The parent folders of the path. */
 function foldersOf(path: string): string[] {
   const parts = path.split('/')
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
-/** Those of the objects that exist. Objects of the repository may have been removed by its garbage collection. */
+/** The objects that exist. Garbage collection of the repository may have removed some of them. */
 export async function storedAmong(
   at: ShadowFolder,
   objects: readonly string[],
@@ -114,8 +117,8 @@ export async function storedAmong(
   return new Set(answers.flatMap((line) => (line.endsWith(' missing') ? [] : [line.split(' ')[0] ?? ''])))
 }
 
-/** A path whose characters are bytes. */
+/** The bytes of a path whose characters each stand for one byte. */
 const bytesOf = (path: string) => Buffer.from(path, 'latin1')
 export const asBytes = (path: string) => Buffer.from(path).toString('latin1')
-/** The path as text. A name that is not valid text has replacement characters. */
+/** The path for people. Invalid UTF-8 is shown as replacement characters. */
 export const shownPath = (path: string) => bytesOf(path).toString()

@@ -6,13 +6,16 @@ const maxLength = 4_000
 const sequences = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b./g
 const controls = /[^\P{Cc}\n\t]/gu
 
-/** The end of what a program has written, as plain text. */
+/** The end of the output of a program, as plain text. */
 export function outputOf({ stdout, stderr }: Pick<GitResult, 'stdout' | 'stderr'>): string {
   const text = [stdout, stderr].map(plain).filter((one) => one !== '')
   return text.join('\n').slice(-maxLength).trim()
 }
 
-/** A line that the program has overwritten, such as its progress, is left out. */
+/**
+ * Removes escape sequences and control characters, and parts of lines that the program has overwritten, such as
+ * progress.
+ */
 function plain(text: string): string {
   const lines = text.replace(sequences, '').replaceAll('\r\n', '\n').split('\n')
   const shown = lines.map((line) => line.slice(line.lastIndexOf('\r') + 1).replace(controls, ''))

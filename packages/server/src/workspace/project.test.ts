@@ -86,7 +86,7 @@ describe('the project of a folder', () => {
     expect(await findProject(join(app, 'lib'))).toEqual({ project: join(app, 'lib', '.git'), isRoot: true })
   })
 
-  it('is not a repository of settings in the home folder, except for the home folder itself', async () => {
+  it('is the folder itself, not a repository of settings in the home folder, except for the home folder', async () => {
     const home = repository('home')
     vi.stubEnv('HOME', home)
     expect(await projectOf(home)).toBe(join(home, '.git'))
@@ -99,7 +99,7 @@ function writeHuge(file: string): void {
   truncateSync(file, 5_000_000_000)
 }
 
-/** Each makes a folder that pretends to belong to the repository of somebody else, and returns it. */
+/** Each function makes a folder that pretends to belong to the repository `victim`, and returns the folder. */
 const forgeries: Record<string, (victim: string) => string> = {
   'a .git file with the path of the repository': (victim) => {
     const folder = folderNamed('evil')
@@ -161,7 +161,7 @@ const forgeries: Record<string, (victim: string) => string> = {
   },
 }
 
-describe('a folder does not belong to the project of another repository because of', () => {
+describe('a folder does not become part of the project of another repository by', () => {
   it.each(Object.entries(forgeries))('%s', async (_, forge) => {
     const victim = repository('victim')
     const folder = forge(victim)

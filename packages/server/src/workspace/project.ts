@@ -5,8 +5,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { findRepository, type Repository, readPointer } from './repository.ts'
 
 /**
- * Finds the project and the branch of a folder by reading files; git is not run. Nothing in a folder can make it part of
- * the project of another repository: that repository must name the folder as a linked work tree.
+ * Finds the project and the branch of a folder by reading files, without running git. A folder cannot claim to belong
+ * to another repository: that repository must have registered the folder as a linked work tree.
  */
 
 /** `isRoot` is set if the folder is the top folder of a work tree, or in no repository. */
@@ -21,13 +21,16 @@ export async function findProject(folder: string): Promise<FolderProject> {
 
 const longestBranch = 250
 
-/** The branch that is checked out in a folder. Undefined if there is none, or if it is not known to be the folder's. */
+/**
+ * The checked-out branch of a folder. Undefined if no branch is checked out, or if it is uncertain that the git
+ * directory belongs to the folder.
+ */
 export async function branchOf(folder: string): Promise<string | undefined> {
   const found = await confirmedRepository(folder)
   if (found?.gitDir === undefined) return undefined
   const head = await readPointer(join(found.gitDir, 'HEAD'), constants.O_NOFOLLOW ?? 0)
   const [, branch = ''] = /^ref: refs\/heads\/([^\p{Cc}\s]+)$/u.exec(head ?? '') ?? []
-  // A repository with another format of refs has the placeholder ".invalid" in HEAD.
+  // If refs are stored in another format than files, HEAD contains the placeholder ".invalid".
   return branch === '' || branch.startsWith('.') || branch.length > longestBranch ? undefined : branch
 }
 
@@ -42,11 +45,11 @@ async function confirmedRepository(folder: string): Promise<Confirmed | undefine
   const repository = await findRepository(folder)
   if (!repository) return undefined
   const { workTree } = repository
-  // A repository of settings in the home folder does not make everything below it one project.
+  // A repository of settings in the home folder does not turn all folders below it into one project.
   if (workTree !== folder && (await isHome(workTree))) return undefined
   const own = join(workTree, '.git')
   const found = await lstat(own).catch(() => undefined)
-  // The file `commondir` in such a directory can name any other repository, so it does not count.
+  // The project is this directory. Its file `commondir` is ignored, because it could name any other repository.
   if (found?.isDirectory()) return { workTree, project: own, gitDir: own }
   const linked = found?.isFile() ? await linkedBy(repository) : undefined
   return linked ? { workTree, ...linked } : { workTree, project: own }
@@ -57,8 +60,9 @@ async function isHome(folder: string): Promise<boolean> {
 }
 
 /**
- * The repository that has registered the work tree as a linked one: it has a file that names the `.git` file of the work
- * tree. Undefined if there is none. All paths are resolved before they are compared, because links could change them.
+ * Finds the repository in which the work tree is registered as a linked work tree: a file of the repository names the
+ * `.git` file of the work tree. Undefined if there is none. All paths are resolved before they are compared, because
+ * links could change them.
  */
 async function linkedBy({
   workTree,

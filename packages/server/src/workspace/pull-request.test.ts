@@ -6,7 +6,7 @@ import { folderForTest } from '../testing/temporary-folder.ts'
 import { peopleIn, person, repository } from './folder-changes-under-test.ts'
 import { git, write } from './hostile-repository-under-test.ts'
 
-/** A program that writes down how it is called, and gives recorded answers: `[pattern, answer, exit code]`. */
+/** A program that records its arguments and returns recorded answers: `[pattern, answer, exit code]`. */
 function recorded(name: 'gh' | 'glab', answers: readonly [string, unknown, number?][]) {
   const folder = folderForTest()
   const cases = answers.map(([pattern, answer, code = 0], index) => {
@@ -54,7 +54,7 @@ const lineComments = [
 ]
 
 describe('a pull request', () => {
-  it('is read through gh, with its checks and comments, which are quoted as the words of others', async () => {
+  it('is read through gh, with its checks and comments, which are quoted as text of other people', async () => {
     const gh = recorded('gh', [
       ['"pr list"*', [request, { ...request, number: 6, state: 'CLOSED' }]],
       // The program ends with 8 while checks are pending.
@@ -137,7 +137,7 @@ describe('a pull request', () => {
     expect(await openRequest({ title: 'Fix', body: 'Why' })).toMatchObject({ url, number: 3 })
   })
 
-  it('that cannot be read says why, and has a link with which a person can open one', async () => {
+  it('that cannot be read is reported with the reason and a link to open one', async () => {
     const folder = pushed(github)
     const empty = { PATH: folderForTest(), HOME: folderForTest() }
     const signedOut = recorded('gh', [['*', 'To get started with GitHub CLI, please run: gh auth login', 4]])

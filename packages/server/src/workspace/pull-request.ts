@@ -15,7 +15,7 @@ import type { Forge, ForgeName } from './forge.ts'
 import type { GitIn } from './git.ts'
 import { newRequestLink, pageOf, programFor, type Remote, remoteOf } from './remote.ts'
 
-/** The branch of a request, its base and remote, and the program that knows the request. */
+/** The branch of a pull request, its base and its remote, and the command-line program of its host. */
 type Place = {
   readonly branch: string
   readonly base: string
@@ -29,7 +29,7 @@ const forges = {
   glab: async () => (await import('./gitlab.ts')).gitlab,
 } as const satisfies Record<ForgeName, () => Promise<Forge>>
 
-/** Opens a request for the checked-out branch, unless there is an open one. */
+/** Opens a pull request for the checked-out branch. Refused if there is an open one. */
 export async function openPullRequest(
   gitIn: GitIn,
   folder: string,
@@ -70,7 +70,7 @@ function opened(request: Place & Pick<PullRequest, 'url' | 'number' | 'title' | 
   }
 }
 
-/** The request of the checked-out branch with its checks and comments, or why it is not known. */
+/** The pull request of the checked-out branch, with its checks and comments. If it cannot be read, the reason. */
 export async function pullRequestInfo(
   gitIn: GitIn,
   folder: string,

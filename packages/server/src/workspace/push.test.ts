@@ -43,7 +43,7 @@ describe('pushing', () => {
     await push({ branch: 'fix', commit: first })
   })
 
-  it('replaces the branch only if it is asked to, and only a commit that was seen', async () => {
+  it('replaces the remote branch only on request, and only at a commit that was seen', async () => {
     const { folder, remote, commitTo, first } = cloned()
     const { push } = peopleIn(folder, { trusted: true, env: person() })
     await push({ branch: 'fix', commit: first })
@@ -59,7 +59,7 @@ describe('pushing', () => {
     expect(head(remote, 'fix')).toBe(other)
   })
 
-  it('is refused for a base branch, for another commit than that seen, without a remote and without trust', async () => {
+  it('is refused for a base branch, for a commit that was not seen, without a remote and without trust', async () => {
     const { folder, remote, commitTo, first } = cloned()
     const { push, branch } = peopleIn(folder, { trusted: true, env: person() })
     await expect(
@@ -87,7 +87,7 @@ describe('pushing', () => {
     expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main\n')
   })
 
-  it('runs the hooks of the repository, and says why a hook or the remote refused', async () => {
+  it('runs the hooks of the repository, and reports why a hook or the remote refused', async () => {
     const { folder, remote, first } = cloned()
     const { push } = peopleIn(folder, { trusted: true, env: person() })
     const hooks = {

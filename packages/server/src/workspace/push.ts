@@ -8,11 +8,11 @@ import { outputOf } from './output.ts'
 import { type Remote, remoteOf } from './remote.ts'
 import type { GitResult } from './run-git.ts'
 
-/** How long a push may take with its hooks, and how long it may be silent. */
+/** The time limits of a push with its hooks: in total, and without output. */
 const pushMs = 15 * 60_000
 const quietMs = 5 * 60_000
 
-/** Pushes the checked-out commit to the branch of the same name, never to a base branch. */
+/** Pushes the checked-out commit to the remote branch of the same name. Refused for a base branch. */
 export async function push(
   gitIn: GitIn,
   folder: string,
@@ -24,7 +24,7 @@ export async function push(
   if (await isBaseBranch(git.look, branch, base))
     throw new ParleyError(
       'conflict',
-      `${branch} is a base branch, to which nothing is pushed from here. Make a branch for your changes.`,
+      `${branch} is a base branch, and Parley does not push to base branches. Create a branch for your changes.`,
       { details: { base: branch } },
     )
   const remote = await remoteOf(git, branch)
@@ -51,7 +51,7 @@ export async function expectCheckedOut(git: FolderGit, branch: string, commit?: 
   throw new ParleyError('conflict', message, { details: { ...defined({ branch: now, commit: head }) } })
 }
 
-/** Makes the branch follow the pushed one, unless it follows another one. */
+/** Sets the pushed branch as the upstream of the local branch, if it has none. */
 async function follow({ look, change }: FolderGit, remote: Remote, branch: string): Promise<void> {
   const known = await look(['config', '--get', `branch.${branch}.merge`])
   const ref = remoteRef(remote, branch)
@@ -67,6 +67,6 @@ function refused(made: GitResult, { name }: Remote, branch: string): ParleyError
     return new ParleyError('conflict', message, { details: { ...details, behind: true } })
   }
   const last = output.split('\n').at(-1) ?? ''
-  const message = `${name} did not take the branch: ${summary || last || 'no reason given'}`
+  const message = `${name} refused the branch: ${summary || last || 'no reason given'}`
   return new ParleyError('conflict', message, { details })
 }

@@ -1,19 +1,20 @@
 import { join } from 'node:path'
 import type { FolderGit } from './folder-git.ts'
 
-/** Where a branch is pushed to. */
+/** The remote that a branch is pushed to. */
 export type Remote = {
   readonly name: string
-  /** Without credentials; absent if git knows no address. */
+  /** Without credentials. Absent if the remote has no URL. */
   readonly url?: string
 }
 
-/** The remote of a branch: the one that git would push to. Undefined if there is none. */
+/** Finds the remote to which git would push the branch. Undefined if there is none. */
 export async function remoteOf(
   { look, repository, trusted }: FolderGit,
   branch: string,
 ): Promise<Remote | undefined> {
-  // In an untrusted folder git does not use the configuration of the repository. Reading the file runs nothing.
+  // In an untrusted folder, git does not read the configuration of the repository, so the file is named here. Reading
+  // it runs no program.
   const own = ['--file', join(repository.commonDir, 'config'), '--no-includes']
   const { stdout } = await look([
     'config',
@@ -50,17 +51,17 @@ function withoutCredentials(url: string): string {
   return parsed.href
 }
 
-/** The page of a repository: `host` with its port, and the path of the repository. */
+/** The web page of a repository: `host` includes the port, `path` is the path of the repository. */
 export type Page = { readonly host: string; readonly path: string }
 
-/** The page of a remote, from its address. Undefined for an address that is not that of a host on the web. */
+/** The web page of a remote, derived from its URL. Undefined if the URL is not that of a host on the web. */
 export function pageOf(url: string | undefined): Page | undefined {
   if (url === undefined) return undefined
   const [, short, path] = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)\/?(.+)$/.exec(url) ?? []
   if (short !== undefined && path !== undefined) return page(short, path)
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^(https?|ssh|git):$/.test(parsed.protocol)) return undefined
-  // The port of ssh is not that of the web.
+  // A port of ssh is dropped, because it is not the port of the web page.
   return page(/^https?:$/.test(parsed.protocol) ? parsed.host : parsed.hostname, parsed.pathname)
 }
 
@@ -70,13 +71,13 @@ function page(host: string, path: string): Page | undefined {
   return isPlain ? { host: host.toLowerCase(), path: found } : undefined
 }
 
-/** The program that knows the requests of a host. */
+/** The command-line program for the pull requests of a host. */
 export function programFor({ host }: Page): 'gh' | 'glab' | undefined {
   if (/(^|\.)github\./.test(host)) return 'gh'
   return /(^|\.)gitlab\./.test(host) ? 'glab' : undefined
 }
 
-/** The page on which a person can open a request. Undefined for a host of an unknown kind. */
+/** The page on which a person can open a pull request. Undefined for an unknown kind of host. */
 export function newRequestLink({ host, path }: Page, branch: string, base: string): string | undefined {
   const root = `https://${host}/${path.split('/').map(encodeURIComponent).join('/')}`
   const [from, to] = [branch, base].map(encodeURIComponent)

@@ -2,8 +2,8 @@ import { chmod, lstat, opendir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Deletes a folder with everything in it. No link is followed. Folders that may not be written are made writable: some
- * package managers write-protect their files.
+ * Deletes a folder with everything in it, without following links. Makes read-only folders writable first, because
+ * some package managers write-protect their files.
  */
 export async function removeFolder(folder: string): Promise<void> {
   const options = { recursive: true, force: true, maxRetries: 3 } as const

@@ -12,8 +12,8 @@ export type Repository = { readonly workTree: string; readonly gitDir: string; r
 const maxPointerBytes = 4_096
 
 /**
- * The repository that a folder belongs to. Only `.git` in the folder or above it counts: files of a work tree that look
- * like a bare repository are never treated as a repository, with any version of git.
+ * Finds the repository that a folder belongs to. Only a `.git` in the folder or above it counts: with any version of
+ * git, files of a work tree that look like a bare repository are never treated as a repository.
  */
 export async function findRepository(folder: string): Promise<Repository | undefined> {
   for (let place = folder; ; place = dirname(place)) {

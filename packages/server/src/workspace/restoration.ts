@@ -8,11 +8,12 @@ import { type Difference, differencesOf } from './tree-differences.ts'
 import { treeWith } from './tree-with.ts'
 
 /**
- * Restorations. A plan is a tree: the tree of the folder with other contents at some paths. A restoration moves the
- * folder from the first tree to the plan. Git writes the files, and compares each of them before it writes.
+ * Restores files. The plan of a restoration is a tree: the present tree of the folder with other contents at some
+ * paths. A restoration moves the folder from its present tree to the plan. Git compares each file before it writes
+ * the file.
  */
 
-/** The paths of the folder in which each tree differs from the next one. */
+/** The paths in the folder that differ between each tree and the next one. */
 export async function stepsBetween(
   at: ShadowFolder,
   trees: readonly string[],
@@ -23,7 +24,7 @@ export async function stepsBetween(
   return steps
 }
 
-/** What restoring the folder from the tree `now` to `tree` would do. */
+/** The changes that would restore the folder from the tree `now` to `tree`. */
 export async function actionsTo(at: ShadowFolder, now: string, tree: string): Promise<RewindFile[]> {
   const found = await inFolder(at, now, tree)
   const obstacles = await obstaclesAmong(at, now, found)
@@ -35,7 +36,10 @@ export async function actionsTo(at: ShadowFolder, now: string, tree: string): Pr
   return files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The tree `now` with the contents of another tree at some paths. Paths that cannot be restored keep their contents. */
+/**
+ * Returns the tree `now` with the contents of another tree at these paths. Paths that cannot be restored keep their
+ * contents.
+ */
 export async function planRestore(
   at: ShadowFolder,
   { now, tree, paths }: { readonly now: string; readonly tree: string; readonly paths: readonly string[] },
@@ -48,7 +52,7 @@ export async function planRestore(
   return { tree: planned, left: named(at, obstacles) }
 }
 
-/** The differences in the folder, with the paths as people see them: relative to the folder. */
+/** The differences inside the folder, each with its path relative to the folder. */
 async function inFolder(at: ShadowFolder, from: string, to: string) {
   const prefix = prefixOf(at)
   const found = await differencesOf(at, from, to)
@@ -72,7 +76,7 @@ function named(at: ShadowFolder, reasons: ReadonlyMap<string, LeftReason>): Left
 }
 
 export type Moved = {
-  /** The tree `after`, with the moved paths as they were before. */
+  /** The tree `after`, with the moved paths in their previous state. */
   readonly before: string
   readonly after: string
   readonly count: number
@@ -82,15 +86,16 @@ export type Moved = {
 export type Move = {
   readonly from: string
   readonly to: string
-  /** An earlier attempt may have begun the move: a file may be incomplete or missing. */
+  /** True if an earlier attempt may have begun the move, so that a file may be incomplete or missing. */
   readonly again?: boolean | undefined
 }
 
 const attempts = 3
 
 /**
- * Moves the paths in which the trees differ. A path whose content is in neither tree is left alone. If this is killed,
- * repeating it moves the rest. Rejects with `conflict` if nothing could be moved.
+ * Moves the paths in which the trees differ from the first to the second tree. A path whose content is in neither
+ * tree is left alone. If a kill interrupts this, a repetition moves the remaining paths. Rejects with `conflict` if
+ * no path could be moved.
  */
 export async function moveFiles(at: ShadowFolder, move: Move): Promise<Moved> {
   const wanted = await differencesOf(at, move.from, move.to)
@@ -108,7 +113,10 @@ export async function moveFiles(at: ShadowFolder, move: Move): Promise<Moved> {
 
 type Sorted = { readonly due: readonly Difference[]; readonly left: Map<string, LeftReason> }
 
-/** Sorts the wanted paths into those that are due and those that are left alone. All other paths are done. */
+/**
+ * Divides the wanted paths into those that are still to be moved and those that are left alone. The others are
+ * already moved.
+ */
 async function sort(
   at: ShadowFolder,
   wanted: readonly Difference[],
@@ -129,7 +137,10 @@ async function sort(
   return { due: due.filter(({ path }) => !obstacles.has(path)), left }
 }
 
-/** Whether git was killed while it wrote the file: it removes the file, and then writes it from its beginning. */
+/**
+ * True if the file can be the result of an interrupted write: git removes a file, then writes it from its beginning,
+ * so the file is missing or contains the beginning.
+ */
 async function isPart(
   at: ShadowFolder,
   present: string | undefined,
@@ -143,7 +154,7 @@ async function isPart(
   return whole.subarray(0, part.length).equals(part)
 }
 
-/** The result after all attempts. Files that git wrote before it failed count as restored. */
+/** The result after the last attempt has failed. Files that git wrote before the failure count as restored. */
 async function rest(
   at: ShadowFolder,
   wanted: readonly Difference[],

@@ -2,7 +2,7 @@ import type { SessionFolder } from '../core/session-folder.ts'
 
 const sessionId = 'ses_1'
 
-/** Restores paths to a tree, as a rewind does. */
+/** Restores paths to a tree, with the steps of a rewind. */
 export async function restoreTo(
   folders: SessionFolder,
   folder: string,

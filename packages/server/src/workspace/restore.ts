@@ -8,7 +8,7 @@ import type { ShadowFolder } from './shadow-folder.ts'
 import { workPrefix } from './snapshot.ts'
 
 /**
- * Returns paths of the work tree to their state in `tree`, and leaves the others alone. `now` is a snapshot that was
+ * Returns paths of the work tree to their state in `tree`; other paths are not changed. `now` is a snapshot that was
  * just taken.
  */
 export async function restorePaths(
@@ -21,21 +21,20 @@ export async function restorePaths(
 
 /** The entry of a path in a tree: its mode and its object. */
 export type TreeEntry = { readonly mode: string; readonly object: string }
-/** Paths with their new entries; undefined removes a path. */
+/** New entries by path; undefined removes the path. */
 export type Entries = ReadonlyMap<string, TreeEntry | undefined>
 
 /**
- * Writes the entries into the work tree. `now` is a snapshot that was just taken. Git compares each file with that
- * snapshot before it writes: if one differs, nothing is changed.
- *
- * If this is killed, some of the paths are written. Repeating it writes the others. Returns the tree that follows.
+ * Writes the entries into the work tree, and returns the resulting tree. `now` is a snapshot that was just taken. Git
+ * compares each file with this snapshot first: if a file differs, nothing is changed. If a kill interrupts the write,
+ * a repetition writes the remaining paths.
  */
 export async function writeEntries(at: ShadowFolder, now: string, entries: Entries): Promise<string> {
   const { place } = at.shadow
   const index = join(place, `${workPrefix}${randomBytes(6).toString('hex')}`)
   const planned = `${index}-planned`
   try {
-    // Git replaces an index and never changes it, so a link is as good as a copy.
+    // Git replaces an index file instead of changing it, so a hard link is as safe as a copy.
     await Promise.all([index, planned].map((made) => link(join(place, 'index'), made)))
     const written = [...entries].flatMap(([path, entry]) => (entry ? [path] : []))
     await expectNothingInTheWay(at, index, written)
@@ -54,7 +53,7 @@ export async function writeEntries(at: ShadowFolder, now: string, entries: Entri
   }
 }
 
-/** Lets git move the work tree from the tree `now`, a snapshot that was just taken, to another one. */
+/** Makes git move the work tree from the tree `now`, a snapshot that was just taken, to another tree. */
 export async function checkOut(at: ShadowFolder, now: string, target: string): Promise<GitResult> {
   const kept = join(at.shadow.place, 'index')
   const index = join(at.shadow.place, `${workPrefix}${randomBytes(6).toString('hex')}`)
@@ -68,7 +67,7 @@ export async function checkOut(at: ShadowFolder, now: string, target: string): P
   }
 }
 
-/** The entries as `update-index --index-info` reads them, with the removals first. */
+/** Formats the entries for `update-index --index-info`, removals first. */
 export function linesOf(entries: Entries, hashLength: number): Buffer {
   const removed = [...entries].filter(([, entry]) => !entry)
   const kept = [...entries].filter(([, entry]) => entry)
@@ -78,7 +77,7 @@ export function linesOf(entries: Entries, hashLength: number): Buffer {
   return Buffer.from(lines.join(''))
 }
 
-/** The entries of the paths in the tree, without those whose objects do not exist any more. */
+/** The entries of the paths in the tree. Paths whose objects no longer exist are returned as missing. */
 async function plan(at: ShadowFolder, tree: string, paths: readonly string[]) {
   const found = await entriesIn(at, tree, new Set(paths))
   const stored = await storedAmong(
@@ -94,7 +93,7 @@ async function plan(at: ShadowFolder, tree: string, paths: readonly string[]) {
 
 export const submodule = '160000'
 
-/** The entries of the paths in a tree. Paths that the tree does not have are absent. */
+/** The entries of the paths in a tree. A path that is not in the tree has no entry. */
 export async function entriesIn(
   at: ShadowFolder,
   tree: string,
@@ -116,7 +115,10 @@ export function treeEntries(listed: string, paths: ReadonlySet<string>): Map<str
   return entries
 }
 
-/** Throws if a file that no snapshot has, such as an ignored one, would be overwritten. Git overwrites ignored files. */
+/**
+ * Throws if a file would be overwritten that is in no snapshot, such as an ignored file. Git would overwrite ignored
+ * files.
+ */
 async function expectNothingInTheWay(
   at: ShadowFolder,
   index: string,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { ParleyError } from '@parley/protocol'
 
-/** Starts git and the programs that need it. Each runs in its own process group, so that a kill also ends its children. */
+/** Starts git, `gh` and `glab`. Each runs in its own process group, so that a kill also ends its children. */
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -10,25 +10,24 @@ export type GitResult = {
   readonly bytes: Buffer
   /** `bytes` as text. */
   readonly stdout: string
-  /** The end of what was written to stderr. */
+  /** The end of the output on stderr. */
   readonly stderr: string
   /** True if the program was ended because it wrote more than `limit` bytes. */
   readonly cut: boolean
 }
 
 export type RunOptions = {
-  /** The largest output, in bytes. */
+  /** The maximum size of the output, in bytes. */
   readonly limit?: number
-  /** Keeps only about so many bytes of the end of the output, however long it is. */
+  /** Keeps only about this many bytes from the end of the output, which may have any length. */
   readonly tail?: number
-  /** How long the program may run. */
   readonly timeoutMs?: number
-  /** Called if the program is ended because it ran too long. Then the result is what it wrote, not an error. */
+  /** Called if the program is ended because it exceeds a time limit. The result is then its output, not an error. */
   readonly onLate?: () => void
-  /** How long the program may run without writing anything. By default as long as it may run. */
+  /** The maximum time without output. The default is `timeoutMs`. */
   readonly quietMs?: number
   readonly signal?: AbortSignal | undefined
-  /** Written to the standard input, which is otherwise empty. */
+  /** The standard input; by default empty. */
   readonly input?: string | Buffer
   /**
    * Answers the lines that the program writes. `input` and each answer are written to its standard input, which is
@@ -48,9 +47,11 @@ export type Run = RunOptions & {
 
 const maxBytes = 64 * 1024 * 1024
 const usualTimeoutMs = 20_000
-/** Git removes its lock files when it is asked to end; it is killed if it does not end within this time. */
+/** The time that git has to remove its lock files and exit after SIGTERM. After this time it is killed. */
 const graceMs = 1_000
-/** How long the output of a program is read after its end: a child that it has left behind may hold the pipe open. */
+/**
+ * The time for which output is read after the exit of a program, because a remaining child may keep the pipe open.
+ */
 const drainMs = 500
 
 const running = new Set<ChildProcess>()
@@ -125,7 +126,7 @@ function converse({ stdin, stdout }: ChildProcess, answer: NonNullable<RunOption
   }
 }
 
-/** Adds a chunk, and drops the earliest chunks that the tail does not need. */
+/** Adds a chunk, and drops the oldest chunks that are not needed for the tail. */
 function keepTail(chunks: Buffer[], chunk: Buffer, tail: number): void {
   chunks.push(chunk)
   let size = chunks.reduce((sum, { length }) => sum + length, 0)
@@ -135,7 +136,7 @@ function keepTail(chunks: Buffer[], chunk: Buffer, tail: number): void {
   }
 }
 
-/** Ends the program when its time is over or the caller aborts. `closed` resolves when its output is complete. */
+/** Ends the program at its time limit or when the caller aborts. `closed` resolves when the output is complete. */
 function createEnding(child: ChildProcess, run: Run) {
   const { program, signal, timeoutMs = usualTimeoutMs, quietMs, onLate } = run
   const { promise: closed, resolve, reject } = Promise.withResolvers<number | null>()
@@ -186,11 +187,11 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // The group has ended.
+    // The process group has already ended.
   }
 }
 
-const aborted = () => new ParleyError('cancelled', 'This was cancelled before it was complete.')
+const aborted = () => new ParleyError('cancelled', 'The operation was cancelled before it was complete.')
 
 function cannotRun(program: string, error: NodeJS.ErrnoException): ParleyError {
   return error.code === 'ENOENT'

@@ -5,7 +5,10 @@ import { inWorkTree, type Place } from './in-work-tree.ts'
 import { entriesIn, submodule, type TreeEntry } from './restore.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
 
-/** A file that a command names. `path` and `from` are paths in the work tree; `file` has those of the folder. */
+/**
+ * A file that a command names. `path` and `from` are relative to the work tree; the paths in `file` are relative to
+ * the folder.
+ */
 export type NamedFile<File = SeenChange> = {
   readonly file: File
   readonly path: string
@@ -14,7 +17,7 @@ export type NamedFile<File = SeenChange> = {
 
 type Named = Pick<SeenChange, 'path' | 'from' | 'blob'>
 
-/** Throws ParleyError `validation_error` for a path outside the folder, and for one that is named twice. */
+/** Throws ParleyError `validation_error` for a path outside the folder, and for a path that occurs twice. */
 export function namedFiles<File extends Named>(at: Place, files: readonly File[]): NamedFile<File>[] {
   const named = files.map((file) => ({
     file,
@@ -31,8 +34,8 @@ export function pathsOf(named: readonly Pick<NamedFile, 'path' | 'from'>[]): str
 }
 
 /**
- * The present entries of the files. Throws ParleyError `conflict` if one is not what the caller has seen. `now` is the
- * tree of the work tree.
+ * Returns the present entries of the files. Throws ParleyError `conflict` if a file differs from what the caller has
+ * seen. `now` is the tree of the work tree.
  */
 export async function expectSeen(
   at: ShadowFolder,
@@ -51,7 +54,7 @@ export async function expectSeen(
   return entries
 }
 
-/** The id of what does not exist, such as the content of a deleted file. */
+/** True for the hash of zeros, which stands for a missing content, such as that of a deleted file. */
 export const isNothing = (blob: string) => /^0+$/.test(blob)
 
 export function isRegular(entry: TreeEntry | undefined): boolean {

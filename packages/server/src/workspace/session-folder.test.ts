@@ -96,7 +96,7 @@ describe('a snapshot', () => {
     expect(await take(join(folder, 'sub'))).toMatchObject({ tree: after.tree })
   })
 
-  it('leaves the repository as it is', async () => {
+  it('does not change the repository', async () => {
     const { take } = folders()
     const folder = repository({ 'a.txt': 'one\n' })
     write(folder, { 'a.txt': 'two\n', 'new.txt': 'new\n' })
@@ -134,7 +134,7 @@ describe('a snapshot', () => {
     })
   })
 
-  it('follows what the repository ignores and tracks', async () => {
+  it('contains ignored files if and only if the repository tracks them', async () => {
     const { take, since } = folders()
     const folder = repository({ '.gitignore': '*.log\n', 'a.txt': 'a\n' })
     write(folder, { 'build/out.txt': 'one\n', 'kept.log': 'kept\nlog\n' })
@@ -148,7 +148,7 @@ describe('a snapshot', () => {
     })
   })
 
-  it('has the bytes of files that git converts, whether they have changed or not', async () => {
+  it('contains the bytes of files that git converts, whether or not they have changed', async () => {
     const { take, restoreTo } = folders()
     const folder = folderForTest()
     git(folder, 'init', '-q')
@@ -219,7 +219,7 @@ describe('a snapshot', () => {
     expect(await take(split)).toMatchObject({ tree: git(split, 'rev-parse', 'HEAD^{tree}').trim() })
   })
 
-  it('has the same tree as git has, if nothing is left out', async () => {
+  it('has the tree that git itself computes, if nothing is left out', async () => {
     const { take } = folders()
     const folder = repository({ 'a.txt': 'one\n', 'b/c.txt': 'two\n' })
     write(folder, { 'b/c.txt': 'three\n', 'd.txt': 'four\n' })
@@ -228,7 +228,7 @@ describe('a snapshot', () => {
     expect(git(folder, 'write-tree').trim()).toBe(tree)
   })
 
-  it('notices a change that keeps the size and the time of a file', async () => {
+  it('detects a change that keeps the size and the time of a file', async () => {
     const { take } = folders()
     const folder = repository({ 'a.txt': 'one\n' })
     const { atime, mtime } = statSync(join(folder, 'a.txt'))
@@ -238,7 +238,7 @@ describe('a snapshot', () => {
     expect((await take(folder)).tree).not.toBe(before.tree)
   })
 
-  it('is taken although the objects of the one before are gone', async () => {
+  it('is taken even if the objects of the previous snapshot no longer exist', async () => {
     const { take, since } = folders()
     const folder = repository({ 'a.txt': 'one\n' })
     write(folder, { 'staged.txt': 'staged\n' })
@@ -252,7 +252,7 @@ describe('a snapshot', () => {
     await expect(since(folder, before.tree, after.tree)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('survives names that git refuses, and files that cannot be read', async () => {
+  it('is taken despite names that git refuses and files that cannot be read', async () => {
     const { take, since } = folders()
     const folder = repository({ 'a.txt': 'one\n' })
     const before = await take(folder)
@@ -264,7 +264,7 @@ describe('a snapshot', () => {
     expect(Object.keys(await since(folder, before.tree, tree))).toHaveLength(4)
   })
 
-  it('is shared by sessions that ask at the same time', async () => {
+  it('is shared by sessions that request one at the same time', async () => {
     const { snapshot } = folders()
     const folder = repository({ 'a.txt': 'one\n' })
     const taken = await Promise.all(
@@ -275,7 +275,7 @@ describe('a snapshot', () => {
 })
 
 describe('snapshots', () => {
-  it('are off in a folder after three that took too long', async () => {
+  it('are turned off in a folder after three that took too long', async () => {
     const { take } = folders(folderForTest(), { budgetMs: -1 })
     const folder = repository({ 'a.txt': 'one\n' })
     for (let turn = 0; turn < 4; turn++) await take(folder)
@@ -313,7 +313,7 @@ describe('snapshots', () => {
 })
 
 describe('restoring paths', () => {
-  it('makes exactly these paths what they were, and can be undone', async () => {
+  it('returns exactly these paths to their state in the snapshot, and can be undone', async () => {
     const { take, restoreTo, since } = folders()
     const folder = repository({ 'a.txt': 'a\n', 'b.txt': 'b\n', 'sub/c.txt': 'c\n', 'run.sh': 'x\n' })
     const before = await take(folder)
@@ -360,7 +360,7 @@ describe('restoring paths', () => {
     expect(readFileSync(join(folder, 'mine.txt'), 'utf8')).toBe('mine\n')
   })
 
-  it('names paths whose content the repository has removed, and leaves them alone', async () => {
+  it('names paths whose content the repository has removed, and does not change them', async () => {
     const { take, restoreTo } = folders()
     const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one b\n' })
     const blob = git(folder, 'rev-parse', 'HEAD:a.txt').trim()

@@ -6,22 +6,22 @@ import type { SettingsOf } from './git-settings.ts'
 import type { GitResult } from './run-git.ts'
 import { type Shadow, shadowOf } from './shadow.ts'
 
-/** A folder, seen through the shadow of its project. */
+/** A folder, with the shadow of its project. */
 export type ShadowFolder = {
   readonly folder: string
   readonly shadow: Shadow
   readonly signal: AbortSignal | undefined
-  /** Makes the shadow again if it was removed since, with the last other session of the project. */
+  /** Makes the shadow again if the deletion of the last other session of the project has removed it. */
   ensure(): Promise<void>
-  /** The repository itself, as one that is not trusted. */
+  /** The repository of the folder, read as an untrusted repository. */
   readonly repository: Pick<GitFolder, 'look'>
   /** Runs git in the shadow. Rejects if git fails. */
   git(args: readonly [string, ...string[]], options?: InShadow): Promise<Buffer>
-  /** Like `git`, but a failure is a result. */
+  /** Like `git`, but returns the result if git fails. */
   tryGit(args: readonly [string, ...string[]], options?: InShadow): Promise<GitResult>
   /** Options that exclude what git ignores, and the data folder of Parley. */
   readonly excluding: readonly string[]
-  /** Whether a setting makes git convert files for which no attribute of the repository says so. */
+  /** True if a setting, and not only attributes in the repository, can make git convert files. */
   convertsAnywhere(): Promise<boolean>
 }
 
@@ -29,7 +29,7 @@ export type InShadow = {
   readonly index?: string
   readonly input?: Buffer
   readonly limit?: number
-  /** Runs git in the folder, so that paths are relative to it; by default at the top of the work tree. */
+  /** Runs git in the folder, so that paths are relative to it. The default is the top of the work tree. */
   readonly inFolder?: true
 }
 
@@ -37,11 +37,11 @@ export type ShadowParts = {
   readonly gitIn: GitIn
   readonly shadowGit: ShadowGit
   readonly settingsOf: SettingsOf
-  /** Where the shadows are. */
+  /** The folder that contains the shadows. */
   readonly root: string
 }
 
-/** The largest time for one run of git in a shadow. */
+/** The time limit of one git command in a shadow. */
 const timeoutMs = 60_000
 
 export async function openShadow(
@@ -85,7 +85,7 @@ export async function openShadow(
   }
 }
 
-/** The data folder may be in the work tree. */
+/** Excludes the data folder of Parley, which may be inside the work tree. */
 function withoutData(workTree: string, root: string): string[] {
   const inside = relative(workTree, root)
   return inside === '..' || inside.startsWith('../') ? [] : [`--exclude=/${inside}/`]

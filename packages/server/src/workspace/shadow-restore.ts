@@ -13,7 +13,7 @@ type Parts = {
   inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result>
 }
 
-/** The restorations of a session's folder. The code that makes them is loaded on first use. */
+/** The restoration methods of a session folder. Their code is loaded on first use. */
 export function restoring({ open, take, inTurn }: Parts): Pick<SessionFolder, 'compare' | 'plan' | 'move'> {
   return {
     async compare(folder, { sessionId, trees }) {

@@ -6,14 +6,14 @@ import { ParleyError } from '@parley/protocol'
 import { findRepository, type Repository, type RepositoryFormat } from './repository.ts'
 
 /**
- * A shadow is Parley's own git directory for a project, in the data folder. It has its own configuration and no hooks,
- * takes the objects of the repository as alternates, and adds what snapshots need. Its parts:
- *
+ * A shadow is a git directory of a project that belongs to Parley. It is in the data folder, has its own
+ * configuration and no hooks, uses the objects of the repository as alternates, and stores the additional objects of
+ * snapshots. Its parts:
  * - `objects/`, with `info/alternates`
  * - `refs/snapshots/<session>/<tree>`: keeps the snapshots of a session
- * - `folders/<name>/index`: for each work tree, what git knows about its files, so that the next snapshot is fast
+ * - `folders/<name>/index`: for each work tree, the index of the last snapshot, which makes the next snapshot fast
  *
- * Only the process that owns the data folder writes to it. Nothing in it is locked: each file is written under a new
+ * Only the process that owns the data folder writes to a shadow. There are no locks: each file is written under a new
  * name and then renamed, so a kill leaves at most a file that the next snapshot removes.
  */
 export type Shadow = {
@@ -21,16 +21,16 @@ export type Shadow = {
   /** The work tree of the repository, or the folder itself. */
   readonly workTree: string
   readonly repository: Repository | undefined
-  /** The folder in the shadow for this work tree. */
+  /** The folder of this work tree inside the shadow. */
   readonly place: string
 }
 
 export type FormatOf = (repository: Repository) => Promise<RepositoryFormat>
 
-/** Folders that are not looked at outside a repository, where no rule says what to ignore. */
+/** Folders that are skipped if the session folder is in no repository, because then no rule says what to ignore. */
 const skipped = ['node_modules', '.venv', 'target', 'dist']
 
-/** The shadow of the folder's project. It is made if there is none. */
+/** Returns the shadow of the folder's project. Makes it if there is none. */
 export async function shadowOf(root: string, folder: string, formatOf: FormatOf): Promise<Shadow> {
   const repository = await findRepository(folder)
   const workTree = repository?.workTree ?? folder
@@ -60,7 +60,7 @@ export async function projectOf(
   return folder
 }
 
-/** Whether the folder is the home folder or contains it. */
+/** True if the folder is the home folder or contains it. */
 const isHome = (folder: string) => `${homedir()}/`.startsWith(folder === '/' ? '/' : `${folder}/`)
 
 export const nameFor = (path: string) => createHash('sha256').update(path).digest('hex').slice(0, 32)
@@ -100,12 +100,12 @@ async function makeShadow(gitDir: string, { project, repository, objects }: New)
   })
 }
 
-/** Files are stored as they are, so that they can be restored exactly. */
+/** Attributes that disable all conversions, so that files can be restored exactly. */
 const exactly = '* -text -eol !ident !filter !working-tree-encoding'
 
 const refsOf = (gitDir: string, sessionId: string) => join(gitDir, 'refs/snapshots', nameFor(sessionId))
 
-/** Keeps a tree until the session is forgotten. */
+/** Keeps a tree until the session is deleted. */
 export async function keepTree({ gitDir }: Shadow, sessionId: string, tree: string): Promise<void> {
   const folder = refsOf(gitDir, sessionId)
   await mkdir(folder, { recursive: true })
@@ -114,7 +114,6 @@ export async function keepTree({ gitDir }: Shadow, sessionId: string, tree: stri
   await rename(made, join(folder, tree))
 }
 
-/** Whether a tree is kept for a session. */
 export async function isKept({ gitDir }: Shadow, sessionId: string, tree: string): Promise<boolean> {
   const found = await stat(join(refsOf(gitDir, sessionId), tree)).catch(() => undefined)
   return found !== undefined
@@ -131,8 +130,8 @@ export async function shareTrees({ gitDir }: Shadow, from: string, to: string): 
 const pruneAfterMs = 60 * 60 * 1000
 
 /**
- * Drops the trees of a session. Removes the shadow if no other session has trees in it; otherwise calls `prune` now and
- * then, which removes the objects that nothing needs.
+ * Drops the trees of a session. If no other session has trees in the shadow, removes the shadow. Otherwise calls
+ * `prune`, at most once in `pruneAfterMs`, to remove unused objects.
  */
 export async function forgetTrees(
   { gitDir }: Shadow,
@@ -150,7 +149,7 @@ export async function forgetTrees(
   const pruned = await stat(join(gitDir, 'pruned')).catch(() => undefined)
   if (pruned && Date.now() - pruned.mtimeMs < pruneAfterMs) return
   await writeFile(join(gitDir, 'pruned'), '')
-  // The kept indexes may name objects that are removed now.
+  // Removes the indexes of earlier snapshots, because they may refer to objects that are pruned.
   for (const name of await readdir(join(gitDir, 'folders')))
     await rm(join(gitDir, 'folders', name, 'index'), { force: true })
   await prune()

@@ -14,25 +14,27 @@ import { countDifferences } from './tree-differences.ts'
 import { createTurns } from './turns.ts'
 
 export type SnapshotLimits = {
-  /** How long a snapshot may take. The first one in a folder may take longer. */
+  /** The time limit of a snapshot. The first snapshot of a folder may take longer. */
   readonly budgetMs: number
-  /** After so many snapshots in a row that took longer, none are taken in that folder until a restart. */
+  /**
+   * The number of consecutive snapshots over the limit after which no more are taken in that folder until a restart.
+   */
   readonly misses: number
 }
 
 const usualLimits: SnapshotLimits = { budgetMs: 2_000, misses: 3 }
 
-/** The folders of sessions, with a shadow for each project below `root`. */
+/** Session folders with their snapshots. Each project has a shadow below `root`. */
 export type ShadowedFolders = SessionFolder & {
-  /** Stores the tree of the folder as it is now, without keeping it for a session, and calls `work` with it. */
+  /** Stores the present tree of the folder without keeping it for a session, and calls `work` with it. */
   now<Result>(folder: string, work: (at: ShadowFolder, tree: TakenTree) => Promise<Result>): Promise<Result>
-  /** Takes a snapshot that is kept for the session, and writes the entries that `work` returns. */
+  /** Takes a snapshot, keeps it for the session, and writes the entries that `work` returns. */
   write(folder: string, options: SnapshotOptions, work: WriteWork): Promise<Written>
-  /** Works with the trees that are stored. */
+  /** Calls `work` with the stored trees of the folder's project. */
   stored<Result>(folder: string, work: (at: ShadowFolder) => Promise<Result>): Promise<Result>
 }
 
-/** The entries to write, by their paths in the work tree. `now` is the tree of the work tree. */
+/** Returns the entries to write, by path in the work tree. `now` is the present tree of the work tree. */
 export type WriteWork = (at: ShadowFolder, now: string) => Promise<Entries>
 export type Written = { readonly before: string; readonly after: string }
 
@@ -86,7 +88,7 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
       await inTurn(shadow.gitDir, () => shareTrees(shadow, sessionId, fork))
     },
     async forget(folder, sessionId) {
-      // A folder of which no snapshots are taken has none to forget.
+      // A folder that does not support snapshots has none to forget.
       const at = await open(folder).catch((error: unknown) => {
         if (!hasCode(error, 'not_supported')) throw error
       })
@@ -102,19 +104,19 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
   }
 }
 
-/** A tree that is taken next, and the sessions that it is kept for. */
+/** A tree that is about to be taken, and the sessions for which it will be kept. */
 type Waiting = { readonly sessions: Set<string>; readonly taken: Promise<TakenTree> }
 
-/** Takes the trees of folders, one after the other in each project. */
+/** Takes trees of folders. In each project, operations run one after another. */
 function createTaking(limits: SnapshotLimits) {
   const inTurn = createTurns()
   const waiting = new Map<string, Waiting>()
   const misses = new Map<string, number>()
 
   /**
-   * Takes the tree when the earlier work in the project is done, and keeps it for the session. Callers that wait for
-   * the same folder share the tree. It is kept in the same turn, because the deletion of another session may remove the
-   * shadow in the next one.
+   * Takes the tree after the earlier operations in the project, and keeps it for the session. Callers that wait for
+   * the same folder share the tree. The tree is kept in the same operation that takes it, because the deletion of
+   * another session may remove the shadow in the next operation.
    */
   function take(at: ShadowFolder, sessionId?: string): Promise<TakenTree> {
     const { place, gitDir } = at.shadow
@@ -142,7 +144,7 @@ function createTaking(limits: SnapshotLimits) {
     return taken
   }
 
-  /** Changes the work tree, and keeps the trees before and after it for a session. */
+  /** Runs an operation that changes the work tree, and keeps the trees before and after it for a session. */
   const change = (at: ShadowFolder, sessionId: string, work: (now: string) => Promise<string>) =>
     inTurn(at.shadow.gitDir, async () => {
       const { tree: before } = await takeTree(at)
@@ -168,7 +170,7 @@ function off(workTree: string, { budgetMs, misses }: SnapshotLimits): ParleyErro
   return new ParleyError('not_supported', message, { details: { off: true } })
 }
 
-/** Removes what was left behind when a shadow was being made or removed. */
+/** Removes the remains of interrupted creations and removals of shadows. */
 async function sweep(root: string): Promise<void> {
   const names = await readdir(root).catch(() => [])
   const left = names.filter((name) => name.includes('.'))

@@ -61,7 +61,7 @@ function perform(folder: string, one: Edit): void {
   else writeFileSync(file, one.content)
 }
 
-/** Removes files and links where folders are needed. */
+/** Removes files and links at the parent folders of the path. */
 function makeWay(folder: string, path: string): void {
   const parts = path.split('/').slice(0, -1)
   for (const [index] of parts.entries()) {
@@ -71,7 +71,7 @@ function makeWay(folder: string, path: string): void {
   }
 }
 
-/** All files and links with their contents. Git keeps no empty folders. */
+/** All files and links with their contents. Empty folders are left out, because git does not store them. */
 function contentsOf(folder: string): Record<string, string> {
   const found = readdirSync(folder, { recursive: true, withFileTypes: true })
   const files = found.filter((entry) => !entry.isDirectory())
@@ -89,7 +89,7 @@ function describe(file: string): string {
   return `${found.mode & 0o100 ? 'executable ' : ''}${readFileSync(file, 'latin1')}`
 }
 
-it('restoring all changed paths gives exactly the files of the first snapshot, and undoing it those of the second', async () => {
+it('restoring all changed paths gives exactly the files of the first snapshot, and undoing this gives those of the second', async () => {
   using folders = new TemporaryFolder()
   const shadows = createSessionFolder({ env, root: folders.folder('shadows') })
   const workspace = createWorkspace({ env, folders: shadows })

@@ -16,8 +16,8 @@ import { fileVersion } from './git-settings.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
 
 /**
- * Stores the tree of a work tree in the shadow. Git knows the state of the files from an index that is kept between
- * snapshots, so only files that have changed are read. The first index is a copy of the repository's.
+ * Stores the tree of a work tree in the shadow. An index that is kept between snapshots contains the state of the
+ * files, so git reads only changed files. The first index is a copy of the repository's index.
  */
 
 export type TakenTree = {
@@ -27,7 +27,10 @@ export type TakenTree = {
   readonly isWarm: boolean
 }
 
-/** How an index is begun, the fastest way first. If git cannot use an index, the next way is tried. */
+/**
+ * The ways to begin an index, the fastest first: the index of the last snapshot, a copy of the repository's index, or
+ * an empty one. If git cannot use an index, the next way is tried.
+ */
 const beginnings = ['kept', 'copied', 'empty'] as const
 type Beginning = (typeof beginnings)[number]
 
@@ -53,18 +56,18 @@ export async function takeTree(at: ShadowFolder): Promise<TakenTree> {
 
 export const workPrefix = 'work-'
 
-/** Removes what a kill has left behind. Nothing else works in this place. */
+/** Removes the files of an interrupted snapshot. No other operation runs in this shadow folder. */
 async function removeLeftovers(place: string): Promise<void> {
   const names = await readdir(place)
   const old = names.filter((name) => name.startsWith(workPrefix))
   await Promise.all(old.map((name) => rm(join(place, name), { force: true })))
 }
 
-/** Returns false if an index cannot be begun in this way. */
+/** Begins an index in this way. Returns false if that is not possible. */
 async function begin(at: ShadowFolder, index: string, beginning: Beginning): Promise<boolean> {
   const { repository, place } = at.shadow
   if (beginning === 'empty') return true
-  // Git replaces an index and never changes it, so a link is as good as a copy.
+  // Git replaces an index file instead of changing it, so a hard link is as safe as a copy.
   if (beginning === 'kept')
     return link(join(place, 'index'), index).then(
       () => true,
@@ -75,20 +78,21 @@ async function begin(at: ShadowFolder, index: string, beginning: Beginning): Pro
   const found = await stat(own).catch(() => undefined)
   if (!found?.isFile()) return false
   await copyFile(own, index, constants.COPYFILE_FICLONE)
-  // Git reads a file again if it changed as late as the index. The time may only become earlier.
+  // Git reads a file again if the file is not older than the index. Rounding down is safe, because it only makes git
+  // read more files.
   await utimes(index, found.atime, Math.floor(found.mtimeMs) / 1000)
   await forgetConverted(at, index)
   return true
 }
 
-/** Selects the files that git may convert, by their attributes. */
+/** Pathspecs that select the files which git may convert according to their attributes. */
 const converted = [
   '.',
   ':(exclude,attr:!text !crlf !eol !ident !filter !working-tree-encoding)',
   ':(exclude,attr:-text !ident !filter !working-tree-encoding)',
 ]
 
-/** Marks the files that git may convert as changed, because the repository has them in their converted form. */
+/** Marks files that git may convert as changed, because the copied index describes their converted form. */
 async function forgetConverted(at: ShadowFolder, index: string): Promise<void> {
   const listed = await at.repository.look(['ls-files', '-s', '-z', '--', ...converted], {
     env: { GIT_INDEX_FILE: index },
@@ -108,7 +112,7 @@ async function treeFrom(at: ShadowFolder, index: string, beginning: Beginning): 
     at.git(['ls-files', '-z', '--others', ...at.excluding], { index }),
   ])
   const found = await examine(at, { changed: statusesIn(changed), others: pathsIn(others) })
-  // Without its index, nobody knows what a repository tracks.
+  // Without the repository's index, it is unknown which files the repository tracks, so the limit does not apply.
   if (beginning !== 'empty' || !repository) expectModest(found)
   const isTrackedAnew = beginning === 'kept' && (await readKept(place)) !== version
   if (isTrackedAnew || found.added.some(isIgnoreFile)) await examineIgnored(at, index, found)
@@ -126,8 +130,8 @@ async function treeFrom(at: ShadowFolder, index: string, beginning: Beginning): 
 }
 
 /**
- * Adds the files to the index, and returns those that another program writes while git reads them. Git then adds none of
- * the files, and does not name the file, so the files are added in ever smaller parts.
+ * Adds the files to the index. Returns the files that other programs write while git reads them. If there is such a
+ * file, git adds no file and does not name it, so the list is halved until the file is found.
  */
 async function addFiles(
   at: ShadowFolder,
@@ -155,12 +159,12 @@ function failedToAdd(stderr: string): ParleyError {
   return new ParleyError('busy', `git update-index failed: ${stderr || 'too much output'}. Try again.`)
 }
 
-/** The version of the repository's index at the last snapshot. */
+/** The version of the repository's index at the last snapshot; empty if there was none. */
 const readKept = (place: string) => readFile(join(place, 'tracked'), 'utf8').catch(() => '')
 
 /**
- * Ignored files belong to a snapshot if the repository tracks them. Adds those that it tracks now, and removes those
- * that have become ignored.
+ * A snapshot contains ignored files only if the repository tracks them. Adds files that have become tracked, and
+ * removes files that have become ignored.
  */
 async function examineIgnored(at: ShadowFolder, index: string, found: Examined): Promise<void> {
   const listing = ['ls-files', '-z', '--cached', '--ignored'] as const
@@ -181,7 +185,7 @@ async function examineIgnored(at: ShadowFolder, index: string, found: Examined):
 const named = (path: Buffer) => [path.toString('latin1'), path] as const
 const namesIn = (bytes: Buffer) => new Map(pathsIn(bytes).map(named))
 
-/** The submodules, of which a tree has only the commits. */
+/** The submodules. They are left out, because a tree contains only their commits. */
 async function submodules(at: ShadowFolder, index: string): Promise<LeftOut[]> {
   const hasAny = await stat(join(at.shadow.workTree, '.gitmodules')).catch(() => undefined)
   if (!hasAny) return []

@@ -53,7 +53,7 @@ describe('staging', () => {
     expect(status(folder)).toBe(' M a.txt\n')
   })
 
-  it('stores line endings as the repository asks for, and keeps a missing line break at the end', async () => {
+  it('stores line endings as the repository configures, and keeps a missing line break at the end', async () => {
     const folder = repository({ '.gitattributes': '*.txt text eol=crlf\n', 'a.txt': lines.trimEnd() })
     const { see, hunks, stage } = peopleIn(folder)
     write(folder, { 'a.txt': edited.trimEnd().replaceAll('\n', '\r\n') })
@@ -65,7 +65,7 @@ describe('staging', () => {
     expect(status(folder)).toBe('M  a.txt\n')
   })
 
-  it('refuses what is not as it was seen, and a filter in an untrusted folder', async () => {
+  it('refuses a file that differs from what was seen, and a filter in an untrusted folder', async () => {
     const folder = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
     const { see, stage, unstage } = peopleIn(folder)
     write(folder, {

@@ -23,7 +23,7 @@ import {
 } from './seen-files.ts'
 import { entriesOf, stagedEntries, writeStaged } from './staged.ts'
 
-/** Stages or unstages files, completely or in some hunks. The files in the folder are not changed. */
+/** Stages or unstages files, or some of their hunks. The files in the folder are not changed. */
 export async function stage(
   gitIn: GitIn,
   folder: string,
@@ -40,7 +40,8 @@ export async function stage(
 }
 
 /**
- * The index entries that stage the files as they are in the folder. Rejects if a file is not as the caller has seen it.
+ * Returns the index entries that stage the files as they are in the folder. Rejects if a file differs from what the
+ * caller has seen.
  */
 export async function entriesToStage(
   git: FolderGit,
@@ -67,10 +68,12 @@ export async function entriesToStage(
 
 const stats = ({ workTree }: FolderGit, path: string) => lstat(join(workTree, path)).catch(() => undefined)
 
-/** The largest file that is read to stage it. */
+/** The maximum size of a file that is staged. */
 const maxBytes = 100 * 1024 * 1024
 
-/** The index entry of a file in the folder. Undefined if the file was deleted, as the caller has seen. */
+/**
+ * The index entry of a file as it is in the folder. Undefined if the file was deleted and the caller has seen this.
+ */
 async function entryInFolder(
   git: FolderGit,
   { file, path }: Pick<NamedFile<SeenFile>, 'file' | 'path'>,
@@ -106,7 +109,10 @@ function expectBlob({ path, blob }: SeenFile, bytes: Buffer): void {
   if (now !== blob) throw changedMeanwhile(path, now)
 }
 
-/** Stores a content in the repository; with a path, as git converts that file. */
+/**
+ * Stores a content in the repository and returns its hash. With a path, git converts the content as it converts that
+ * file.
+ */
 async function stored({ change }: FolderGit, input: Buffer, path?: string): Promise<string> {
   const how = path === undefined ? '--no-filters' : `--path=${path}`
   const { code, stdout, stderr } = await change(['hash-object', '-w', '--stdin', how], { input })
@@ -123,7 +129,7 @@ async function contentOf({ look }: FolderGit, entry: TreeEntry | undefined): Pro
 
 type Hunks = NonNullable<SeenChange['hunks']>
 
-/** The staged content of a file, with additional hunks from the folder. */
+/** The staged entry of a file, with these hunks of the folder added. */
 async function withSome(
   git: FolderGit,
   { file }: NamedFile<SeenFile>,
@@ -157,7 +163,7 @@ async function entriesToUnstage(
   return entries
 }
 
-/** The staged content of a file, without some hunks. */
+/** The staged entry of a file, with these hunks reverted. */
 async function withoutSome(
   git: FolderGit,
   file: SeenChange,

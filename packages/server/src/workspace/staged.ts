@@ -2,7 +2,7 @@ import { ParleyError } from '@parley/protocol'
 import type { GitFolder, Look } from './git.ts'
 import { type Entries, linesOf, type TreeEntry, treeEntries } from './restore.ts'
 
-/** Reads and writes the index of a repository. All paths are those of the work tree, and git runs at its top. */
+/** Reads and writes the index of a repository. All paths are relative to the top of the work tree, where git runs. */
 
 /** The staged entries of the paths. Throws ParleyError `conflict` if a merge has left one of them unresolved. */
 export async function stagedEntries(look: Look, paths: readonly string[]): Promise<Map<string, TreeEntry>> {
@@ -21,7 +21,7 @@ export async function stagedEntries(look: Look, paths: readonly string[]): Promi
   return entries
 }
 
-/** Changes entries of the index. The files are not changed. */
+/** Changes entries of the index, but no files. */
 export async function writeStaged(
   change: GitFolder['change'],
   entries: Entries,
@@ -36,7 +36,7 @@ export async function writeStaged(
   throw new ParleyError('busy', `git could not change the index. ${why} Try again.`)
 }
 
-/** The entries of the paths in a commit. Paths that it does not have are absent. */
+/** The entries of the paths in a commit. A path that is not in the commit has no entry. */
 export async function entriesOf(
   look: Look,
   commit: string,
@@ -47,7 +47,7 @@ export async function entriesOf(
   return treeEntries(stdout, new Set(paths))
 }
 
-/** The paths whose entries differ, with the entries of `one`. */
+/** The paths whose entries differ, each with its entry in `one`. */
 export function differing(
   paths: readonly string[],
   one: ReadonlyMap<string, TreeEntry>,

@@ -4,13 +4,13 @@ import { bytesToRead, contentOf, headBytes, maxImageBytes } from './file-content
 import { isInside } from './inside.ts'
 import type { GitResult } from './run-git.ts'
 
-/** Runs `ls-tree` or `cat-file` in a folder; a failure is a result. */
+/** Runs `ls-tree` or `cat-file` in a folder. Resolves with the result even if git fails. */
 export type ReadStored = (
   args: readonly ['ls-tree' | 'cat-file', ...string[]],
   options?: { readonly limit: number },
 ) => Promise<GitResult>
 
-/** Finds the version in the repository, and if it is not there, in the snapshots. */
+/** Finds the version in the repository, otherwise in the snapshots. */
 export async function readVersion(
   repository: ReadStored,
   snapshots: (<Result>(work: (git: ReadStored) => Promise<Result>) => Promise<Result>) | undefined,
@@ -26,7 +26,7 @@ export async function readVersion(
 
 type Stored = { readonly folder: string; readonly path: string; readonly rev: string }
 
-/** A file as it was in a commit or a snapshot. Filters are not run, so the content is the stored one. */
+/** Reads a file of a commit or a snapshot. Filters are not run, so the result is the stored content. */
 async function readStored(git: ReadStored, { folder, path, rev }: Stored): Promise<FileContent> {
   if (!/^(HEAD|[0-9a-f]{7,64})$/.test(rev))
     throw new ParleyError(
@@ -46,7 +46,7 @@ async function readStored(git: ReadStored, { folder, path, rev }: Stored): Promi
   return { ...contentOf(bytes, size), path: inside, size }
 }
 
-/** The file may have been removed since, so only the path itself is checked. Git reads nothing outside its objects. */
+/** Checks only the path, because the file may no longer exist. Git reads nothing outside its objects. */
 function insidePath(folder: string, path: string): string {
   if (path.includes('\0'))
     throw new ParleyError('validation_error', 'A path must not contain null characters.')

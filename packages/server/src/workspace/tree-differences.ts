@@ -1,13 +1,16 @@
 import { type ChangedLines, ParleyError } from '@parley/protocol'
 import type { ShadowFolder } from './shadow-folder.ts'
 
-/** The mode and the object of a path in a tree, such as `100644 0123…`. Undefined: the tree does not have the path. */
+/**
+ * The mode and the object of a path in a tree, such as `100644 0123…`. Undefined if the tree does not contain the
+ * path.
+ */
 export type EntryText = string | undefined
 
 /** A path in which two trees differ. `path` is relative to the work tree; each of its characters is one byte. */
 export type Difference = { readonly path: string; readonly from: EntryText; readonly to: EntryText }
 
-/** The differences between two trees. A moved file is one path that is gone and one that is new. */
+/** The differences between two trees. A moved file is a removed path and a new path. */
 export async function differencesOf(at: ShadowFolder, from: string, to: string): Promise<Difference[]> {
   const trees = [from, to].map(checkedTree)
   if (from === to) return []

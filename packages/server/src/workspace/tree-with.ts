@@ -5,7 +5,7 @@ import type { ShadowFolder } from './shadow-folder.ts'
 import { workPrefix } from './snapshot.ts'
 import type { EntryText } from './tree-differences.ts'
 
-/** An index that has the paths of a tree, and is removed when it is disposed of. */
+/** Creates an index with the paths of a tree. It is removed when it is disposed. */
 export async function temporaryIndex(
   at: ShadowFolder,
   tree: string,
@@ -22,7 +22,7 @@ export async function temporaryIndex(
 
 export type NewEntry = { readonly path: string; readonly entry: EntryText }
 
-/** The tree with other entries at some paths. */
+/** Returns the tree with these entries at their paths. */
 export async function treeWith(
   at: ShadowFolder,
   tree: string,

@@ -46,12 +46,15 @@ async function describe(
     return { name, kind: 'link', ...(leadsTo && { leadsTo }) }
   }
   if (!entry.isFile()) return { name, kind: 'other' }
-  // It may have been removed meanwhile, or its name may be no UTF-8.
+  // The file may have been removed meanwhile, or its name may not be UTF-8.
   const stats = await lstat(join(place, name)).catch(() => undefined)
   return stats?.isFile() ? { name, kind: 'file', size: stats.size } : { name, kind: 'other' }
 }
 
-/** What a link leads to; undefined if that is outside the folders, or nothing that can be opened. */
+/**
+ * The kind of the target of a link. Undefined if the target is outside the folders, or is neither a file nor a
+ * folder.
+ */
 async function targetOf(folders: readonly string[], path: string): Promise<Tree['entries'][0]['leadsTo']> {
   try {
     const stats = await stat(await realPathInside(folders, path))

@@ -5,15 +5,15 @@ import { isInside } from './inside.ts'
 import { findRepository } from './repository.ts'
 
 export type Listing = {
-  /** Whether the folder is in a repository, and not in its git directory. */
+  /** True if the folder is in a repository and not in a git directory. */
   readonly isInRepository: boolean
   /** The names that git ignores. */
   readonly ignored: ReadonlySet<string>
 }
 
 /**
- * Which entries of a folder git ignores. `root` is the session's folder: a repository inside an ignored folder of the
- * session is ignored as a whole.
+ * Finds the entries of a folder that git ignores. `root` is the session's folder: a repository inside an ignored
+ * folder of the session is ignored completely.
  */
 export async function listingOf(
   gitIn: GitIn,
@@ -34,7 +34,7 @@ export async function listingOf(
   return { isInRepository: true, ignored: await ignoredIn(gitIn, folder, names) }
 }
 
-/** Whether a path is that of a git directory, or below one. */
+/** True for a git directory and for paths inside one. */
 export function isGitPath(path: string): boolean {
   return path.split('/').some((name) => name.toLowerCase() === '.git')
 }
@@ -44,7 +44,7 @@ async function ignoredIn(gitIn: GitIn, folder: string, names: readonly string[])
   // With `./`, a path that starts with a colon is not read as pathspec magic.
   const input = names.map((name) => `./${name}\0`).join('')
   const found = await look(['check-ignore', '-z', '--stdin'], { input })
-  // The exit code 1 means that none is ignored. Names that git cannot check count as ignored.
+  // Exit code 1 means that git ignores none of them. Names that git cannot check count as ignored.
   const isKnown = found.code === 0 || found.code === 1
   if (!isKnown) return new Set(names)
   const paths = found.stdout.split('\0').slice(0, -1)
@@ -57,11 +57,11 @@ const reasons = {
   'no-repository': 'It is not in a git repository',
 }
 
-/** The refusal of a file that git does not list. */
+/** The error for a file that git does not list. */
 export function unlisted(why: keyof typeof reasons): ParleyError {
   return new ParleyError(
     'forbidden',
-    `${reasons[why]}. Such files are read with the scope terminal: ask again with all=true.`,
+    `${reasons[why]}. Reading such files needs the scope terminal: repeat the request with all=true.`,
     { details: { unlisted: why } },
   )
 }

@@ -3,7 +3,7 @@ import type { FolderReader, FolderWatch, WatchLimits } from './watch-folder.ts'
 
 const usualLimits = { folders: 2_000, ignored: 20_000, watches: 16 }
 
-/** Watches folders as long as they have readers. */
+/** Watches each folder as long as it has readers. */
 export function createFolderWatches(
   gitIn: GitIn,
   limits: WatchLimits & { readonly watches: number } = usualLimits,

@@ -11,7 +11,7 @@ const maxFileBytes = 10 * 1024 * 1024
 const maxFiles = 200
 const maxPatterns = 200
 const maxIncludeBytes = 64 * 1024
-/** Files that are offered even if no setting names them. */
+/** The pattern of files that are offered for copying even if no setting names them. */
 const usual = '.env*'
 
 export type IgnoredFile = { readonly path: string; readonly bytes: number; readonly chosen: boolean }
@@ -39,7 +39,7 @@ export async function ignoredFiles(
   return found
 }
 
-/** Those of the paths that git ignores. */
+/** The paths that git ignores. */
 export async function ignoredAmong(look: Look, paths: readonly string[]): Promise<string[]> {
   if (paths.length === 0) return []
   // With `./`, a path that starts with a colon is not read as pathspec magic.
@@ -73,7 +73,10 @@ async function includedBy(workTree: string): Promise<string[]> {
   }
 }
 
-/** Copies files into a worktree in which nothing runs yet. Files that are not copied are named with the reason. */
+/**
+ * Copies files into a new worktree in which no program runs yet. Returns the files that were not copied, each with
+ * the reason.
+ */
 export async function copyFiles(
   from: string,
   to: string,
@@ -96,7 +99,7 @@ async function copyFile(from: string, to: string, path: string): Promise<boolean
   const bytes = await source.handle.readFile()
   const target = join(to, path)
   await mkdir(dirname(target), { recursive: true })
-  // A link in the checked-out files must not lead out of the worktree.
+  // A link among the checked-out files must not lead the copy out of the worktree.
   if (relative(await realpath(to), await realpath(dirname(target))) !== relative(to, dirname(target)))
     return false
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
@@ -105,7 +108,7 @@ async function copyFile(from: string, to: string, path: string): Promise<boolean
   return true
 }
 
-/** Whether the file in the worktree has the content of the one that it was copied from. */
+/** True if the file in the worktree has the same content as the file from which it was copied. */
 export async function isSameFile(one: string, other: string, path: string): Promise<boolean> {
   try {
     await using first = await openFile([one], path)

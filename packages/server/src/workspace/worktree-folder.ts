@@ -17,15 +17,16 @@ import {
 } from './worktree-repository.ts'
 
 /**
- * Makes and removes the folder of one worktree. Each step can be repeated after a kill: a folder is renamed before it is
- * deleted, so that it is there either whole or not at all, and what an earlier attempt left behind is removed first.
+ * Makes and removes the folder of one worktree. Each step can be repeated after a kill: a folder is renamed before it
+ * is deleted, so that its path exists either completely or not at all, and the remains of an earlier attempt are
+ * removed first.
  */
 
 export type FolderParts = {
   readonly gitIn: GitIn
   readonly root: string
   readonly freeBytes: (folder: string) => Promise<number>
-  /** Ends the processes that an earlier attempt has left behind. */
+  /** Ends the processes that an earlier attempt has left running. */
   readonly endProcesses: (path: string) => void
 }
 
@@ -36,7 +37,7 @@ const attempts = 3
 /** The beginning of the names of folders that are being deleted. */
 const gonePrefix = '.gone-'
 
-/** The session that the name of a worktree's folder contains. */
+/** The id of the session in the name of a worktree's folder; undefined for another name. */
 export function sessionOf(path: string): string | undefined {
   return /-(ses_[\w-]+)$/.exec(path)?.[1]
 }
@@ -94,7 +95,7 @@ async function make(
       if (filled.code === 0) break
       if (attempt === attempts) throw await failed(parts, filled)
     }
-    // A process that a killed attempt has left behind may have been in the way.
+    // A process of a killed attempt may have blocked git, so the next attempt may succeed.
     if (attempt === attempts) throw await failed(parts, added)
   }
   const { copied, leftOut } = worktree.remote
@@ -105,7 +106,7 @@ async function make(
 
 const isTop = async (source: string) => (await findRepository(source))?.workTree === source
 
-/** Removes a worktree that was not completed, and its branch if that has no commit of its own. */
+/** Removes a worktree that was not completed. Removes its branch too, unless the branch has a commit of its own. */
 export async function discardFolder(
   parts: FolderParts,
   worktree: PlannedWorktree,
@@ -129,11 +130,12 @@ export async function removeWorktree(
   return (await commitAt(look, ref)) === undefined ? 'deleted' : 'kept'
 }
 
-/** Removes the folder, and its entry in the repository. */
+/** Removes the folder, and the registration of the worktree in the repository. */
 async function clear({ endProcesses }: FolderParts, { path, source }: PlannedWorktree): Promise<void> {
   if (sessionOf(path) === undefined)
     throw new ParleyError('internal_error', `${path} is not a folder of a worktree.`)
-  // The source may be gone, if it was a worktree itself. If the repository is gone, it knows nothing of the worktree.
+  // The source can itself be a worktree that no longer exists; then the worktree leads to the repository. Without a
+  // repository, there is no registration.
   const own = async (folder: string) => ownRepository(folder).catch(() => undefined)
   const repository = (await own(source)) ?? (await own(path))
   endProcesses(path)
@@ -153,7 +155,7 @@ const exists = (path: string) =>
     () => false,
   )
 
-/** Deletes the branch if it is at this commit, and not checked out. */
+/** Deletes the branch if it is at this commit and not checked out anywhere. */
 async function deleteBranch(
   { gitIn }: FolderParts,
   { source, branch }: PlannedWorktree,
@@ -164,11 +166,11 @@ async function deleteBranch(
   await gitIn({ path: source, trusted: false }).change(['update-ref', '-d', `refs/heads/${branch}`, commit])
 }
 
-/** Deletes what earlier removals have left behind. */
+/** Deletes the remains of interrupted removals. */
 async function sweep(root: string): Promise<void> {
   const names = await readdir(root).catch(() => [])
   const left = names.filter((name) => name.startsWith(gonePrefix))
-  // What cannot be deleted now is tried again with the next worktree.
+  // A remainder that cannot be deleted now is tried again when the next worktree is made or removed.
   await Promise.allSettled(left.map((name) => removeFolder(join(root, name))))
 }
 

@@ -15,7 +15,7 @@ export type WorktreesOptions = {
   readonly env: Environment
   /** The folder in which worktrees are made. */
   readonly root: string
-  /** Marks the processes that prepare a worktree, and ends all that have the mark. */
+  /** Marks the processes that prepare a worktree, so that all of them can be ended. */
   readonly marks?: {
     readonly variables: (mark: string) => Readonly<Record<string, string>>
     readonly end: (mark: string) => void

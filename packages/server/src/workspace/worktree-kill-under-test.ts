@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { createSessionFolder } from './session-folder.ts'
 import { createWorktrees } from './worktrees.ts'
 
-/** A process that makes a worktree, works there, removes it and restores it, until it is killed. */
+/**
+ * A program that makes a worktree, changes a file in it, removes it and restores it, again and again until it is
+ * killed.
+ */
 const [root = '', shadows = '', planned = ''] = process.argv.slice(2)
 const worktree = JSON.parse(planned)
 const worktrees = createWorktrees({ env: process.env, root })

@@ -8,7 +8,7 @@ import { type Environment, runProgram } from './run-git.ts'
 import { isSameFile } from './worktree-files.ts'
 import { commitAt } from './worktree-repository.ts'
 
-/** Finds what the removal of a worktree would delete. Nothing that the worktree names is run. */
+/** Finds the content that the removal of a worktree would delete. Runs no program that the worktree names. */
 
 const maxIgnored = 50
 const maxUntrackedBytes = 10 * 1024 * 1024
@@ -53,7 +53,10 @@ async function listed(look: Look, args: Parameters<Look>[0]): Promise<string[]> 
   throw new ParleyError('not_supported', `The worktree cannot be examined: ${why}.`)
 }
 
-/** The commits of the worktree that no other branch and no tag has; with `branch`, that branch does not count either. */
+/**
+ * Counts the commits of the worktree that are on no branch and no tag. With `branch`, commits that are only on that
+ * branch count too.
+ */
 async function countCommits(look: Look, branch?: string): Promise<number> {
   const except = branch === undefined ? [] : [`--exclude=${branch}`]
   const own = branch === undefined ? undefined : await commitAt(look, `refs/heads/${branch}`)
@@ -62,7 +65,7 @@ async function countCommits(look: Look, branch?: string): Promise<number> {
   return found.code === 0 ? Number(found.stdout) : 0
 }
 
-/** Submodules with files: a snapshot has only their commits. */
+/** Submodules whose files exist. A snapshot contains only their commits. */
 async function filledSubmodules(look: Look, path: string): Promise<LeftOut[]> {
   const entries = (await listed(look, ['ls-files', '-s', '-z'])).filter((entry) =>
     entry.startsWith('160000 '),
@@ -85,7 +88,7 @@ async function leftOutOf(path: string, others: readonly string[]): Promise<LeftO
   return found
 }
 
-/** The space that the folder takes; undefined if it cannot be determined soon. */
+/** The size of the folder on the disk; undefined if it cannot be determined within a time limit. */
 async function sizeOf({ PATH }: Environment, path: string): Promise<number | undefined> {
   const run = { program: 'du', args: ['-sk', path], cwd: '/', env: { PATH, LC_ALL: 'C' } }
   const found = await runProgram({ ...run, timeoutMs: sizeMs }).catch(() => undefined)

@@ -8,7 +8,7 @@ import { ignoredAmong, ignoredFiles } from './worktree-files.ts'
 import { expectSpace, type FolderParts } from './worktree-folder.ts'
 import { commitAt, ownRepository } from './worktree-repository.ts'
 
-/** Decides what a worktree will be, before anything is made. Only reads. */
+/** Plans the path, the branch and the first commit of a worktree. Only reads. */
 
 export async function planWorktree(
   parts: FolderParts,
@@ -37,7 +37,10 @@ export async function planWorktree(
   return { worktree, cwd: join(path, relative(workTree, folder)) }
 }
 
-/** The name of the folder contains the id of the session, so that it is unique and leads to the session. */
+/**
+ * The name of the folder. It contains the id of the session, so that it is unique and the session can be found from
+ * it.
+ */
 function folderName(project: string, sessionId: string): string {
   const name = projectName(project)
     .replaceAll(/[^\w.-]+/g, '-')
@@ -72,11 +75,11 @@ async function expectFree(look: Look, branch: string): Promise<void> {
   throw new ParleyError('conflict', message, { details: { branch: taken } })
 }
 
-/** The branch that prevents one with this name; undefined if there is none. */
+/** The existing branch that prevents a branch with this name; undefined if there is none. */
 async function taking(look: Look, branch: string): Promise<string | undefined> {
   const parts = branch.split('/')
   const names = parts.map((_, index) => parts.slice(0, index + 1).join('/'))
-  // A pattern also finds the branches below a name.
+  // Such a pattern also matches the branches below a name.
   const { stdout } = await look([
     'for-each-ref',
     '--format=%(refname:lstrip=2)',
@@ -88,7 +91,7 @@ async function taking(look: Look, branch: string): Promise<string | undefined> {
 
 const prefix = 'parley'
 
-/** A name that does not exist yet: words of the prompt, with a number if necessary. */
+/** A branch name that is not taken: words of the prompt, with a number if necessary. */
 async function freeBranch(look: Look, words: string, sessionId: string): Promise<string> {
   const own = sessionId.slice(-8)
   const slug = slugOf(words) || own

@@ -6,11 +6,11 @@ import type { Look } from './git.ts'
 import { findProject } from './project.ts'
 import { findRepository, type Repository, readPointer } from './repository.ts'
 
-/** What worktrees need to know about the repository that they belong to. It is read from files, without git. */
+/** Functions for the repository of a worktree. They read files and do not run git, except for `commitAt`. */
 
 /**
- * The repository of a folder. Rejects if it is not certain that the folder belongs to it: a `.git` file can name any
- * repository, and a worktree would be added there.
+ * The repository of a folder. Rejects unless the repository confirms that the folder belongs to it: a `.git` file can
+ * name any repository, and a worktree would then be added to that repository.
  */
 export async function ownRepository(folder: string): Promise<Repository> {
   const repository = await findRepository(folder)
@@ -18,13 +18,15 @@ export async function ownRepository(folder: string): Promise<Repository> {
     throw new ParleyError('not_supported', `${folder} is in no git repository, so it has no worktrees.`)
   const commonDir = await realpath(repository.commonDir)
   if ((await findProject(folder)).project !== commonDir) {
-    const message = `${folder} names the repository ${commonDir}, which does not confirm it. Choose the main folder of the repository.`
+    const message = `${folder} claims to belong to the repository ${commonDir}, but the repository does not list it. Choose the main folder of the repository.`
     throw new ParleyError('not_supported', message)
   }
   return { ...repository, commonDir }
 }
 
-/** The directories in the repository that belong to the worktree at `path`, or to an attempt that made it. */
+/**
+ * The directories in the repository that register the worktree at `path`, including those of an interrupted attempt.
+ */
 export async function adminFolders(commonDir: string, path: string): Promise<string[]> {
   const root = join(commonDir, 'worktrees')
   const names = await readdir(root).catch(() => [])
@@ -32,7 +34,8 @@ export async function adminFolders(commonDir: string, path: string): Promise<str
     names.map(async (name) => {
       const place = join(root, name)
       const back = await readPointer(join(place, 'gitdir'), constants.O_NOFOLLOW)
-      // The name of a worktree's folder is unique, so a directory with that name and without a link is a remnant of it.
+      // A directory without a link to a worktree is the remains of an attempt. The name of a worktree's folder is
+      // unique, so the name shows which worktree it was.
       const isOurs =
         back === undefined ? name === basename(path) : resolve(place, back) === join(path, '.git')
       return isOurs ? [place] : []
@@ -45,7 +48,7 @@ export async function removeAdminFolders(commonDir: string, path: string): Promi
   for (const place of await adminFolders(commonDir, path)) await rm(place, { recursive: true, force: true })
 }
 
-/** Whether a branch is checked out in a work tree of the repository. */
+/** True if the branch is checked out in a work tree of the repository. */
 export async function isCheckedOut(commonDir: string, branch: string): Promise<boolean> {
   const root = join(commonDir, 'worktrees')
   const names = await readdir(root).catch(() => [])
@@ -54,7 +57,7 @@ export async function isCheckedOut(commonDir: string, branch: string): Promise<b
   return found.includes(`ref: refs/heads/${branch}`)
 }
 
-/** The commit of a ref or a hash; undefined if there is none. */
+/** Resolves a ref or a hash to a commit; undefined if there is none. */
 export async function commitAt(look: Look, ref: string): Promise<string | undefined> {
   const found = await look(['rev-parse', '--verify', '-q', '--end-of-options', `${ref}^{commit}`])
   return found.code === 0 ? found.stdout.trim() : undefined

@@ -297,7 +297,7 @@ class AcpConnection implements AgentConnection {
     await this.#put({ type: 'agent.noticed', level: 'warning', code: 'garbage', text })
   }
 
-  /** Restores the requested mode if the agent switches by itself to a mode that Parley does not use. */
+  /** If the agent switches by itself to a mode that Parley does not use, restores the requested mode. */
   async #keepMode(): Promise<void> {
     const { config, modes, requestedMode } = this.#state
     const known = Object.values(modes).includes(config.mode ?? null)

@@ -17,7 +17,7 @@ export type StartContext = {
   readonly input: ConnectInput
   readonly env: Readonly<Record<string, string>>
   state(): TranslateState
-  /** Whether anything was replayed since this function was last called. */
+  /** True if anything was replayed since this function was last called. */
   replayed(): boolean
   /** Resolves when the agent has reported whether it is signed in, or after a time limit. */
   signInReported(): Promise<void>
@@ -155,7 +155,7 @@ export async function load(
   } while (replayed())
 }
 
-/** Whether the agent lists the conversation; false if the agent cannot list conversations. */
+/** True if the agent lists the conversation; false if the agent cannot list conversations. */
 async function stillThere(
   { wire, input }: StartContext,
   about: NativeInitialized,

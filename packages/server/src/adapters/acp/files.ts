@@ -15,7 +15,7 @@ const largestFile = 32 * 1024 * 1024
 export type FileMethods = {
   read(params: unknown, signal: AbortSignal): Promise<{ content: string }>
   write(params: unknown, signal: AbortSignal): Promise<Record<string, never>>
-  /** Records that this call was allowed: while it runs, each of its changes may be written once. */
+  /** Records the permission of this call. While the call runs, each of its changes may be written once. */
   allow(ask: PermissionAsk, changes: readonly Change[]): Promise<void>
   /** Drops all approvals, at the start of a new turn. */
   forget(): void
@@ -205,7 +205,7 @@ export type Change = {
 
 export type Written = { readonly before: string | undefined; readonly content: string }
 
-/** Whether the written content equals the content that was shown to a person: the whole file, or its changed part. */
+/** True if the written content equals the content that was shown to a person: the whole file, or its changed part. */
 export function isApproved({ oldText, newText, input }: Change, written: Written): boolean {
   if (newText === undefined) return isInInput(input, written)
   return newText === written.content || isReplaced(oldText, newText, written)

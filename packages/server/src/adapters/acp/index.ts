@@ -91,8 +91,8 @@ function programOf(agent: KnownAgent, options: AcpAdapterOptions): AgentProgram 
 }
 
 /**
- * The environment of the process: the variables that any program needs, those of the vendor, those of the entry, and
- * those that the person adds.
+ * The environment of the process: the variables of any program, of the vendor and of the preset, and those that the
+ * person adds.
  */
 function environment(
   agent: KnownAgent,
@@ -117,13 +117,16 @@ function environment(
   return env
 }
 
-/** The sign-in variables that hold a key. The other sign-in variables select a cloud service. */
+/** Returns the sign-in variables that hold a key. The other sign-in variables select a cloud service. */
 function keysOf({ signIn }: KnownAgent): Pick<AgentAdapter, 'keys'> {
   const keys = (signIn?.variables ?? []).filter((name) => /_(KEY|TOKEN)$/.test(name))
   return keys.length > 0 ? { keys } : {}
 }
 
-/** Variables that sessions may not set: those that the entry sets, and those of another running session. */
+/**
+ * Variables that sessions may not set: those that the entry sets, and those that another running agent sets for its
+ * children.
+ */
 function reservedVariables({
   env,
   without,

@@ -136,7 +136,7 @@ export class MemoryProgram {
     this.#listener = listener
   }
 
-  /** Whether anything was replayed since this function was last called. */
+  /** True if anything was replayed since this function was last called. */
   readonly replayed = (): boolean => {
     const replayed = this.#replayed
     this.#replayed = false

@@ -19,7 +19,7 @@ export function alive(pids: readonly number[]): number[] {
   })
 }
 
-/** Whether one of these processes runs exactly this command. */
+/** True if one of these processes runs exactly this command. */
 export function isAmong(pids: readonly number[], command: string): boolean {
   const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n')
   return lines.some((line) => line.trim().endsWith(` ${command}`) && pids.includes(Number.parseInt(line, 10)))

@@ -31,7 +31,7 @@ export class AcpRequests {
     this.#context = context
   }
 
-  /** Whether a request waits for its answer. */
+  /** True if a request waits for its answer. */
   get isAsking(): boolean {
     return this.#open > 0
   }
@@ -73,7 +73,7 @@ export class AcpRequests {
     }
   }
 
-  /** The permission request for a call, with the diffs and the reach (outside, protected) of the call. */
+  /** The permission request for a call, with its diffs, and whether it is outside or protected. */
   async #askFor(nativeId: string): Promise<PermissionAsk | undefined> {
     const { input, state } = this.#context
     const ask = askFor(state(), nativeId)

@@ -22,7 +22,7 @@ export type TranslateState = TranslateContext & {
   readonly asked: ReadonlyMap<NativeId, Asked>
   readonly sessionId: string | undefined
   readonly agentVersion: string | undefined
-  /** The sign-in state that the agent reports; undefined if it reports none. */
+  /** The sign-in state that the agent reports. Undefined if it reports none. */
   readonly signedIn: boolean | undefined
   /**
    * True from the load of a conversation to the next prompt. During that time, messages repeat what is already
@@ -81,9 +81,9 @@ export type Call = {
   readonly asked: boolean
   /** The outcome of the permission request, if the call was not allowed. */
   readonly refused: 'denied' | 'cancelled' | undefined
-  /** The agent reported that the call runs or has run. */
+  /** True if the agent reported that the call runs or has run. */
   readonly started: boolean
-  /** The call was made in a turn of the host. */
+  /** True if the call was made in a turn of the host. */
   readonly ofTurn: boolean
 }
 export type UsageSoFar = {

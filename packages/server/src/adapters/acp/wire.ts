@@ -102,7 +102,7 @@ export class Wire {
     if (this.#isForSdk(message)) this.#inbox?.enqueue(message as AnyMessage)
   }
 
-  /** Whether the SDK needs the message: a response that it waits for, a request, or the cancellation of a request. */
+  /** True if the SDK needs the message: a response that it waits for, a request, or the cancellation of a request. */
   #isForSdk(message: object): boolean {
     if (this.#connection.signal.aborted) return false
     const { id, method } = message as { id?: JsonRpcId; method?: string }

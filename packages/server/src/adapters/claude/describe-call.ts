@@ -16,7 +16,7 @@ export type ToolDescription = {
   readonly kind: ToolKind
   readonly title: string
   readonly locations?: ToolLocation[]
-  /** Undefined if not known, as for every tool of an MCP server. */
+  /** Undefined if this is unknown, as for every tool of an MCP server. */
   readonly readOnly?: boolean
 }
 

@@ -20,7 +20,8 @@ import { configFolder, honouredOptions, settingSourcesFor } from './settings.ts'
 
 export type ClaudeAdapterOptions = ProgramAdapterOptions & {
   /**
-   * Whether sessions load the person's own settings by default. A session option takes precedence. The default is true.
+   * True if sessions load the person's own settings by default. A session option takes precedence. The default is
+   * true.
    */
   readonly userSettings?: boolean
 }
@@ -33,7 +34,7 @@ const ofAnotherSession = [
   'CLAUDE_CODE_SESSION_ID',
 ]
 
-/** With this variable, a conversation whose deferred call has lost its tool continues without that call. */
+/** Makes a conversation continue without its deferred call if the tool of that call no longer exists. */
 const dropLostTools = { CLAUDE_CODE_DROP_UNAVAILABLE_DEFERRED_TOOL: '1' }
 
 /**
@@ -249,7 +250,7 @@ function includedProgram(sdkFolder: string): string | undefined {
     .find((path) => existsSync(path))
 }
 
-/** The sign-in state, as far as it is visible, and advice unless somebody is signed in. */
+/** Returns the detected sign-in state, with advice unless a credential was found. */
 function signIn(
   path: string,
   env: Record<string, string>,
@@ -278,8 +279,8 @@ const signInVariables = [
 ]
 
 /**
- * Whether Claude Code has a credential, as far as that is visible from outside; undefined if it is not visible. Must
- * never return false for a person who is signed in.
+ * Returns whether Claude Code has a credential, or undefined if this cannot be detected from outside. Must never
+ * return false for a person who is signed in.
  */
 export function isSignedIn(env: Readonly<Record<string, string>>, platform: NodeJS.Platform) {
   const home = env.HOME ?? ''

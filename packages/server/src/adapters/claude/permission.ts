@@ -9,7 +9,7 @@ import { nativeModes } from './settings.ts'
 export type PermissionContext = QuestionContext & {
   /** Describes a call by Claude's name for the tool. */
   describe(name: string, input: unknown): ToolDescription & { readonly name: string }
-  /** Whether a call names a file outside the session's folders, or changes a protected one. */
+  /** Reports whether a call names a file outside the session's folders, and whether it changes a protected file. */
   reach(kind: ToolKind, input: unknown): Reach
   /** True if Claude Code, in its current mode, asks about this kind of call only for a special reason. */
   insists(kind: ToolKind): boolean

@@ -23,7 +23,7 @@ export type SdkPlace = {
   readonly version: string
   /** The version of the program that belongs to the SDK. */
   readonly programVersion: string
-  /** Whether the SDK is in the agents folder. Otherwise it was installed like Parley's own packages. */
+  /** True if the SDK is in the agents folder. Otherwise it was installed like Parley's own packages. */
   readonly isInstalled: boolean
 }
 

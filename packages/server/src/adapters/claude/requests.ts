@@ -15,7 +15,7 @@ export type RequestContext = PermissionContext & {
   mustAsk(call: HookedCall): boolean
   interrupt(): void
   readonly waits: HookWaits
-  /** Whether Claude Code will certainly ask about this call. */
+  /** True if Claude Code will certainly ask about this call. */
   willAsk(call: HookedCall): boolean
   /**
    * Resolves to `again` for a deferred call that is announced as a new call after a resume, to `dismissed` if its turn
@@ -28,7 +28,8 @@ export type HookedCall = {
   readonly tool: string
   readonly input: unknown
   /**
-   * Whether Claude Code reports that it is in plan mode. It may enter that mode by itself, in any mode of the session.
+   * True if Claude Code reports that it is in plan mode. It may enter that mode by itself, in any mode of the
+   * session.
    */
   readonly planning: boolean
 }

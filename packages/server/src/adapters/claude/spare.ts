@@ -68,7 +68,7 @@ const needPrompt = new Set([
 ])
 
 /**
- * Whether Claude Code would run something when it enters the folder: hooks, plugins or the folder's MCP servers.
+ * True if Claude Code would run something when it enters the folder: hooks, plugins or the folder's MCP servers.
  * Without a session they must not run.
  */
 function runsSomething({ env, settingSources }: ClaudeOptions, cwd: string): boolean {

@@ -48,7 +48,7 @@ export type CutTranscript = {
   readonly text: string
   /** The uuid of the message that the prompt follows; undefined if the conversation begins with the prompt. */
   readonly last: string | undefined
-  /** The conversation was compacted after the prompt. */
+  /** True if the conversation was compacted after the prompt. */
   readonly isCompacted: boolean
 }
 
@@ -99,7 +99,7 @@ export class TranscriptWatch {
   /** The number of bytes of the file that were read. */
   #read = 0
   #hasForeign = false
-  /** Whether a prompt of ours was seen in the file, or the conversation was resumed. */
+  /** True if a prompt of ours was seen in the file, or the conversation was resumed. */
   #isBegun = true
 
   /**

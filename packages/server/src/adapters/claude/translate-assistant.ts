@@ -100,7 +100,7 @@ function takeBlock(
   }
 }
 
-/** Finds the streamed block that this block completes: the first of its kind that is not yet written. */
+/** Finds the streamed block that this block completes: the first unwritten block of the same type. */
 function claim(
   state: TranslateState,
   message: NativeAssistant,

@@ -94,8 +94,8 @@ export function beginConversationAnew(
 }
 
 /**
- * Handles the message that the agent has started a prompt, or has dropped it without starting it. No result follows for
- * a dropped prompt, so a turn that has not begun and has no other prompt ends here.
+ * Handles the report that the agent has started or dropped a prompt. No result follows a dropped prompt, so a turn
+ * that has not begun and has no other prompt ends here.
  */
 export function followCommand(state: TranslateState, message: NativeCommandLifecycle): Translation {
   const { command_uuid, state: now } = message

@@ -57,7 +57,7 @@ export type Turn = {
   readonly number: number
   /** The uuids of the prompts in this turn. If empty, every result belongs to the turn. */
   readonly prompts: readonly string[]
-  /** Whether the agent has started the turn. Before that, a result belongs to the agent's own work. */
+  /** True if the agent has started the turn. Before that, a result belongs to the agent's own work. */
   readonly begun: boolean
 }
 
@@ -70,7 +70,7 @@ export type StreamBlock = {
   readonly index: number
   readonly type: string
   readonly id: string
-  /** Whether a part of the block has been output. */
+  /** True if a part of the block has been output. */
   readonly begun: boolean
   readonly written: boolean
   /** The turn in which the block started. Deltas that arrive in another turn are dropped. */

@@ -15,9 +15,9 @@ const editing = /^(mkdir|touch|rm|rmdir|mv|cp|sed|ln)\b/
 const writesFile = /(^|[^0-9&])>{1,2}\s*(?!\/dev\/null|&)\S/
 
 /**
- * Whether Claude Code will certainly ask before this call of the main agent. If so, the person is asked from the hook,
- * where a waiting call can be deferred. If the result is false by mistake, the call cannot be deferred. If it is true
- * by mistake, a person is asked about a call that Claude would have allowed.
+ * True if Claude Code will certainly ask before this call of the main agent. If so, the person is asked from the
+ * hook, where a waiting call can be deferred. If the result is false by mistake, the call cannot be deferred. If it
+ * is true by mistake, a person is asked about a call that Claude would have allowed.
  */
 export function willAsk(
   call: { readonly tool: string; readonly input: unknown },
@@ -69,7 +69,7 @@ function grantsIn(file: string): string[] {
 const shells = new Set(['Bash', 'PowerShell', 'Monitor'])
 
 /**
- * Whether a person must be asked about this call because it changes a protected file, although Claude Code may run it
+ * True if a person must be asked about this call because it changes a protected file, although Claude Code may run it
  * without asking. Claude's own list of such files is shorter, and settings can allow changes to the files on it.
  * Commands are checked only in mode accept-edits, because in that mode Claude runs some commands that change files
  * without asking.
@@ -89,7 +89,7 @@ export function changesProtected(
 }
 
 /**
- * Whether a call writes a plan in the plans folder of Claude Code. In plan mode, Claude chooses a file there and
+ * True if a call writes a plan in the plans folder of Claude Code. In plan mode, Claude chooses a file there and
  * writes it without asking. A plan is plain text, and a person reviews it when it is done. A link to a file outside
  * the folder is not a plan.
  */

@@ -83,7 +83,7 @@ export class AppServer {
     return this.#over
   }
 
-  /** Whether the program was killed because it hung. */
+  /** True if the program was killed because it hung. */
   get stalled(): boolean {
     return this.#stalled
   }
@@ -230,7 +230,7 @@ export class AppServer {
     return { PreToolUse: this.hookServer.hooks, state: { [found.key]: { trusted_hash: found.currentHash } } }
   }
 
-  /** Whether Codex runs our hook in this conversation: other settings may disable it. */
+  /** True if Codex runs our hook in this conversation: other settings may disable it. */
   async runsHook(threadId: string): Promise<boolean> {
     const found = await this.#hook({ threadId })
     return found?.enabled === true && found.trustStatus === 'trusted'

@@ -28,8 +28,8 @@ export async function openThread(
 }
 
 /**
- * Rejects a conversation in which Codex does not ask before each call: the host can refuse only calls that it is asked
- * about.
+ * Rejects a conversation in which Codex does not ask before each call, because the host could not refuse the other
+ * calls.
  */
 async function expectAsking(server: AppServer, { thread, ...opened }: NativeThreadOpened): Promise<void> {
   try {
@@ -105,7 +105,7 @@ async function openWith(
   }
 }
 
-/** The first turn that contains one of these prompts. `isEmpty`: there is no turn before it. */
+/** The first turn that contains one of these prompts. `isEmpty` means that no turn precedes it. */
 async function cutBefore(
   server: AppServer,
   { agentSessionId: threadId, before = [] }: Resumption,
@@ -134,7 +134,7 @@ function cannotOpen(error: unknown): ParleyError {
   })
 }
 
-/** Whether the conversation contains this prompt. It may be missing if the program was killed. */
+/** True if the conversation contains this prompt. It may be missing if the program was killed. */
 export async function remembers(server: AppServer, threadId: string, promptId: string): Promise<boolean> {
   const params = { threadId, limit: 3, itemsView: 'full' }
   const { data } = await server.call<{ data: { items: NativeItem[] }[] }>('thread/turns/list', params)

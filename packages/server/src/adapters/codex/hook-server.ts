@@ -110,7 +110,9 @@ export class HookServer {
     return undefined
   }
 
-  /** The checks of this conversation; if it is unknown, those of all conversations with the same root. */
+  /**
+   * The checks of this conversation. For an unknown conversation, the checks of all conversations with the same root.
+   */
   #checksOf({ session_id: sessionId, agent_id: agentId }: NativeHookCall): ReadonlySet<CallCheck> {
     const threads = [...this.#threads]
     const own = threads.filter(({ threadId }) => threadId === (agentId ?? sessionId))

@@ -31,7 +31,7 @@ export type NativeHookCall = {
   readonly transcript_path?: string | null
 }
 
-/** Whether this is the hook that asks Parley about each call. */
+/** True if this is the hook that asks Parley about each call. */
 export function isOwnHook({ eventName, source }: Pick<NativeHookRun, 'eventName' | 'source'>): boolean {
   return eventName === 'preToolUse' && source === 'sessionFlags'
 }

@@ -182,8 +182,8 @@ function mailbox() {
 }
 
 /**
- * Passes lines that are not messages of the protocol to `put`: the first ones, shortened, and then one note that there
- * are more.
+ * Passes the first lines that are not messages of the protocol to `put`, shortened, and then one note that further
+ * lines are dropped.
  */
 function garbageTo(put: (message: NativeMessage) => void): (value: unknown) => void {
   let count = 0

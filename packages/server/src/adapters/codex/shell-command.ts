@@ -166,8 +166,9 @@ const takesNoFiles = new Set(['basename', 'dirname', 'echo', 'pwd', 'tr', 'which
 const followsLinks = /^(-[^-]*[RLH]|--(dereference|follow|files-from|file).*)/
 
 /**
- * Whether a command that only reads may read outside the folder. A word that names no existing file is ignored: it is a
- * search pattern, or there is nothing to read. The effect of each `cd` is considered, whether or not it is executed.
+ * True if a command that only reads may read outside the folder. A word that names no existing file is ignored: it is
+ * a search pattern, or there is nothing to read. The effect of each `cd` is considered, whether or not it is
+ * executed.
  */
 export function readsOutside(command: string, at: string | undefined, folder: string | undefined): boolean {
   const calls = callsOf(command)

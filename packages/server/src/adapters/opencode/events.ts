@@ -5,7 +5,8 @@ const maxPauseMs = 1_000
 
 /**
  * The events of a folder, as long as the server runs. The stream has no cursor: each time it starts, it sends
- * `server.connected`, and the reader must then find out which events it missed. Nothing is read ahead of the reader.
+ * `server.connected`, and the reader must then find out which events it missed. The stream is read only as fast as
+ * the reader takes the events.
  */
 export async function* readEvents(
   client: OpencodeClient,

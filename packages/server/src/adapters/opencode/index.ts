@@ -174,7 +174,7 @@ const ofAnotherServer = [
   'OPENCODE_CLIENT',
 ] as const
 
-/** Whether a credential is visible without a server. If none is, the server is asked once it has started. */
+/** True if a credential is visible without a server. If none is, the server is asked once it has started. */
 function hasEvidentCredential(env: Readonly<Record<string, string>>): boolean {
   const keys = ['OPENCODE_API_KEY', ...providerVariables.filter((name) => name.endsWith('_API_KEY'))]
   if (keys.some((name) => env[name]) || env.OPENCODE_AUTH_CONTENT) return true

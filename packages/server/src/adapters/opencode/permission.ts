@@ -22,9 +22,9 @@ export type PermissionContext = {
   denied(toolCallId: string): void
   /** Called when the person wants this refusal to end the turn. */
   endTurn(): void
-  /** Whether a turn of the host is open. OpenCode may also ask outside a turn. */
+  /** True if a turn of the host is open. OpenCode may also ask outside a turn. */
   hasTurn(): boolean
-  /** Whether the turn is being stopped or the connection is over: no answer is sent then. */
+  /** True if the turn is being stopped or the connection is over: no answer is sent then. */
   isOver(): boolean
   /** Reports that OpenCode did not do `what`. */
   problem(what: string, error: unknown): void

@@ -95,7 +95,7 @@ export class PromptSender {
   }
 
   /**
-   * Whether OpenCode has stored this message. A stored prompt with an output schema cannot be read: the response is
+   * True if OpenCode has stored this message. A stored prompt with an output schema cannot be read: the response is
    * 400. Rejects on any other error except 404.
    */
   async isStored(messageID: string): Promise<boolean> {

@@ -63,7 +63,7 @@ function permissionOf(tool: string): string {
   return tool === 'write' || tool === 'apply_patch' ? 'edit' : tool
 }
 
-/** Whether `rules` already end with the rules `last`. */
+/** True if `rules` already end with the rules `last`. */
 export function endsWith(rules: readonly NativeRule[], last: readonly NativeRule[]): boolean {
   const textOf = (list: readonly NativeRule[]) =>
     JSON.stringify(list.map(({ permission, pattern, action }) => [permission, pattern, action]))
@@ -112,7 +112,7 @@ function evaluate(rules: readonly NativeRule[], permission: string, pattern: str
 }
 
 /**
- * Whether a value matches a pattern: `*` matches any text, `?` matches any character, and ` *` at the end also
+ * True if a value matches a pattern: `*` matches any text, `?` matches any character, and ` *` at the end also
  * matches an empty text.
  */
 function fits(pattern: string, value: string): boolean {

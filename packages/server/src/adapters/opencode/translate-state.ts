@@ -40,14 +40,14 @@ export type TranslateState = {
   readonly reportedModel: string | undefined
   /** The time at which the last reported retry starts. */
   readonly reportedRetry: number | undefined
-  /** Whether the last turn has reported its error. Later reports of the same error are repetitions. */
+  /** True if the last turn has reported its error. Later reports of the same error are repetitions. */
   readonly reportedError: boolean
 }
 
 export type Turn = {
   /** The time at which the prompt of the turn was sent, in milliseconds since 1970. */
   readonly at: number
-  /** Whether the agent has started the turn. Before that, an idle status belongs to other work. */
+  /** True if the agent has started the turn. Before that, an idle status belongs to other work. */
   readonly begun: boolean
   /**
    * Steered prompts that OpenCode has not reported yet (`sent`), and reported prompts that no step of the model has
@@ -73,7 +73,7 @@ export type Answer = {
 
 export type Message = {
   readonly role: 'user' | 'assistant'
-  /** Whether the message is the summary of a compaction. */
+  /** True if the message is the summary of a compaction. */
   readonly summary: boolean
 }
 
@@ -82,7 +82,7 @@ export type OpenBlock = {
   readonly sessionID: string
   readonly messageID: string
   readonly text: string
-  /** Whether deltas were missed. Further deltas are then ignored until the whole text arrives. */
+  /** True if deltas were missed. Further deltas are then ignored until the whole text arrives. */
   readonly gapped: boolean
 }
 

@@ -59,9 +59,9 @@ export function withGap(state: TranslateState): TranslateState {
 }
 
 /**
- * Called when the model starts a step. Retracts blocks that are still open in the same message: they belong
- * to an attempt that broke off. Ids ascend, so a part that is repeated after a gap retracts nothing that came
- * later.
+ * Called when the model starts a step. Retracts blocks that are still open in the same message: they belong to an
+ * attempt that broke off. Only blocks with smaller ids than the step are retracted, because the event may be repeated
+ * after a gap.
  */
 export function beginAttempt(
   state: TranslateState,

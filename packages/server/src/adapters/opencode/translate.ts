@@ -68,7 +68,7 @@ export const handlers = {
   ...notices,
 } satisfies Record<Handled, Handler>
 
-/** Whether the event belongs to this conversation, one of its subagents, or no conversation at all. */
+/** True if the event belongs to this conversation, one of its subagents, or no conversation at all. */
 export function concerns(state: TranslateState, event: unknown): boolean {
   const properties = propertiesOf(event)
   const session = properties.sessionID

@@ -32,7 +32,7 @@ export async function* playTool(turn: Turn, step: ToolStep, place: Place): Playi
   return order === 'call-only' ? undefined : yield* runUnlessForbidden(turn, call)
 }
 
-/** Whether a rule or the mode refuses a call for which the script does not ask for permission. */
+/** True if a rule or the mode refuses a call for which the script does not ask for permission. */
 function isForbidden(turn: Turn, { spec, place }: Call): boolean {
   return turn.person.forbids(askAbout({ spec, place }))
 }

@@ -18,7 +18,7 @@ export type TurnInput = {
   readonly interrupted: AbortSignal
   /** Aborts when the agent is closed. Waiting requests remain open. */
   readonly closed: AbortSignal
-  /** Whether to resume at the first request that was not answered before. */
+  /** True if the turn resumes at the first request that was not answered before. */
   readonly resuming: boolean
   readonly answered: ReadonlySet<string>
   /** Records synchronously that the request of this step was asked or answered. */

@@ -13,7 +13,7 @@ import { machineOf } from './node-rows.ts'
 const newOwner = (node: string, isCaretaker = false) =>
   `owner = ${node}, term = s.term + 1, caretaker = ${isCaretaker}, former_owner =
      CASE WHEN s.caretaker THEN s.former_owner ELSE coalesce(nullif(s.owner, ${node}), s.former_owner) END`
-/** Whether no other living node owns the session. */
+/** True if no other living node owns the session. */
 const isFree = `(s.owner IS NULL OR s.owner = m.id
   OR EXISTS (SELECT FROM nodes o WHERE o.id = s.owner AND o.fenced_at IS NOT NULL))`
 const livingAtPlace = 'SELECT FROM nodes h WHERE h.place = s.place AND h.fenced_at IS NULL'
@@ -52,7 +52,7 @@ export type FoundSession = {
   readonly place: string
   /** The name of the machine of that place, for people. Null if no node was ever there. */
   readonly machine: string | null
-  /** Whether a node at the place of the session is alive. */
+  /** True if a node at the place of the session is alive. */
   readonly isPresent: boolean
 }
 

@@ -13,7 +13,7 @@ export type PostgresOptions = {
   readonly connections?: number
   /** The deadline of a statement. If it is missed, all connections are replaced. The default is 5 seconds. */
   readonly deadlineMs?: number
-  /** Whether a commit waits for the disk. If it does not, a crash of PostgreSQL can undo the last commits. */
+  /** True if a commit waits for the disk. If it does not, a crash of PostgreSQL can undo the last commits. */
   readonly isDurable?: boolean
   readonly migrations?: readonly PostgresMigration[]
   /** Called after any process has called `ring`, if a connection of this process listens. */

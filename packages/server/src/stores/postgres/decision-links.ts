@@ -19,7 +19,8 @@ export function createPostgresDecisionLinks(database: PostgresDatabase): Decisio
     async addDecisionLink(link, most) {
       const values = linkValues(link)
       const safe = values.map((value, index) => (index < 5 ? safeText(String(value)) : value))
-      // Another process may take the same slot at the same time. At most `most` slots can be taken.
+      // Another process may take the same slot at the same time, so a failed insert is repeated. At most `most` slots
+      // can be taken.
       for (let attempt = 0; attempt <= most; attempt++) {
         if (await hasChanged(insert, [...safe, most] as (string | number)[])) return true
         const [row] = await database.query<{ slot: number }>(

@@ -58,7 +58,7 @@ export function postgresFailure(thrown: unknown): unknown {
   return fail('internal_error', `PostgreSQL failed (${code}): ${message}`)
 }
 
-/** Whether a failed statement may have been committed, because its answer was lost. */
+/** True if a failed statement may have been committed, because its answer was lost. */
 export function mayHaveRun(thrown: unknown): boolean {
   if (thrown instanceof ParleyError) return false
   if (thrown instanceof NoAnswer) return true
@@ -69,7 +69,7 @@ export function mayHaveRun(thrown: unknown): boolean {
   return !unreachable.has(code) && tlsFailure(code) === undefined
 }
 
-/** Whether the connections can no longer be used. */
+/** True if the connections can no longer be used. */
 export function isConnectionLost(thrown: unknown): boolean {
   const code = codeOf(thrown) ?? ''
   return mayHaveRun(thrown) || unreachable.has(code) || (!isAnswer(thrown) && tlsFailure(code) !== undefined)
@@ -84,7 +84,7 @@ function codeOf(thrown: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Whether PostgreSQL reported the error. The code alone is not enough: EPIPE has the form of an SQLSTATE. */
+/** True if PostgreSQL reported the error. The code alone is not enough: EPIPE has the form of an SQLSTATE. */
 function isAnswer(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === 'PostgresError'
 }

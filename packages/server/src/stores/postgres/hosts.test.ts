@@ -103,7 +103,7 @@ it('a session that another node owned before can be forked, and an interrupted f
   const before = await other.host.read(child, { after: 0, limit: 1_000 })
   expect(logProblems(before.events.map(({ json }) => JSON.parse(json)))).toEqual([])
 
-  // As if the first node had died in the middle of the copy.
+  // Simulates that the first node died in the middle of the copy.
   await server.admin(async (sql) => {
     await sql`UPDATE parley.sessions SET head = 1, owner = NULL,
       state = jsonb_set(state::jsonb, '{seq}', '1')::text WHERE id = ${child}`

@@ -111,7 +111,7 @@ export function createStore(database: PostgresDatabase, logs: PostgresLogs): Pos
   }
 }
 
-/** Whether `parley migrate` has begun to copy into the database, and has not finished. */
+/** True if `parley migrate` has begun to copy into the database, and has not finished. */
 export async function isUnfinished(database: PostgresDatabase): Promise<boolean> {
   return (await database.query('SELECT 1 FROM unfinished_copy LIMIT 1')).length > 0
 }

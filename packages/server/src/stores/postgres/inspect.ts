@@ -11,7 +11,7 @@ export type DatabaseInspection = DatabaseFacts & {
   readonly majorVersion: number
   /** 0 if there are no tables yet. */
   readonly schemaVersion: number
-  /** Whether the user can create the tables. */
+  /** True if the user can create the tables. */
   readonly mayCreate: boolean
 }
 

@@ -35,7 +35,7 @@ export type SessionNodeRow = {
   readonly place: string
   /** The name of the machine of that place. */
   readonly machine: string
-  /** Whether a node of that place is alive. */
+  /** True if a node of that place is alive. */
   readonly isPresent: boolean
   /** The node that owns the session, if any. */
   readonly nodeId: number | null
@@ -63,7 +63,7 @@ export class NodeNumbers {
     return this.#newest.get(url) ?? 0
   }
 
-  /** Whether the id belongs to this process, or to a node that registered after it. */
+  /** True if the id belongs to this process, or to a node that registered after it. */
   isCurrent(id: number): boolean {
     return id >= this.#first
   }

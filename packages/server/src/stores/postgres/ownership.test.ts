@@ -31,7 +31,7 @@ ownershipContract('the PostgreSQL store', async () => {
         ownership,
         async die() {
           const id = ownership.node ?? 0
-          // The beats of the node no longer reach the database, so its lease is not extended again.
+          // From now on, the beats of the node do not reach the database, so its lease is not extended again.
           proxy.stall()
           await endLease(schema, id)
           await fenceFrom(schema, id)

@@ -88,7 +88,9 @@ export class PostgresOwnership implements SessionOwnership {
   #beating: Promise<void> | undefined
   #watchdog: NodeJS.Timeout | undefined
   #closed = false
-  /** Set when the answer to a statement was lost: this node may own sessions that it does not know of. */
+  /**
+   * Set when the answer to a statement was lost. This node may then own sessions without a record of them in memory.
+   */
   #hasLostTrack = false
 
   constructor(database: PostgresDatabase, own: PostgresDatabase, options: NodeOptions) {
@@ -106,7 +108,7 @@ export class PostgresOwnership implements SessionOwnership {
     })
   }
 
-  /** The id of this node, or undefined while it has none. */
+  /** The id of this node; undefined while it is not registered. */
   get node(): number | undefined {
     const { leaseMs, marginMs } = this.#lease
     // If this process was paused, the timer of the watchdog may be late.
@@ -346,7 +348,7 @@ export class PostgresOwnership implements SessionOwnership {
       if (this.#node === undefined) await this.#register()
       else await this.#extend(this.#node)
     } catch {
-      // The next beat tries again. If none succeeds in time, the watchdog gives everything up.
+      // The next beat tries again. If no beat succeeds in time, the watchdog gives up the lease and all sessions.
     }
     if (!this.#closed) this.#beatLater()
   }

@@ -36,7 +36,7 @@ it('a redaction removes the alerts that another process was storing when it bega
   await store.close()
 })
 
-it('words that were read before a redaction are not indexed, also if they are added while it is stored', async () => {
+it('words that were read before a redaction are not indexed, even if they are added while the redaction is stored', async () => {
   const url = await server.database()
   const store = await openPostgresStore({ url, connections: 2 })
   const database = await PostgresDatabase.unchanged({ url, connections: 1 })

@@ -67,6 +67,6 @@ export function searchable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd')
 }
 
-/** Whether the place of a session has no node that is alive. */
+/** True if the place of a session has no node that is alive. */
 export const isAwaited = `(place IS NOT NULL AND place NOT IN
   (SELECT n.place FROM nodes n WHERE n.fenced_at IS NULL)) AS "isAwaited"`

@@ -43,7 +43,7 @@ const urlOf = (parameters: Record<string, string>, connection: Connection = {}) 
   return `postgres://parley@${host}:${server.port}/${database}?${new URLSearchParams(parameters)}`
 }
 
-/** Whether a connection with these parameters is encrypted. */
+/** True if a connection with these parameters is encrypted. */
 async function isEncrypted(parameters: Record<string, string>, connection?: Connection): Promise<boolean> {
   const database = await PostgresDatabase.open({ url: urlOf(parameters, connection), connections: 1 })
   try {

@@ -73,7 +73,7 @@ function keyFile(file: string): string {
   return text
 }
 
-/** Whether this failure is a refusal of the encryption, so that the next way to connect is tried. */
+/** True if this failure is a refusal of the encryption, so that the next way to connect is tried. */
 export function isEncryptionRefused(thrown: unknown): boolean {
   const code = (thrown as { code?: unknown } | undefined)?.code
   return (

@@ -14,7 +14,7 @@ export type CapabilityCase<Name extends CapabilityName> = {
   shows(bench: Bench, scenario: CapabilityScenarios[Name], scenarios: Scenarios): Promise<void>
   /** Further cases for an agent with the capability, each a test of its own. */
   readonly more?: readonly (Pick<CapabilityCase<Name>, 'title' | 'shared' | 'shows'> & {
-    /** Whether the scenarios contain everything that the case needs. */
+    /** True if the scenarios contain everything that the case needs. */
     needs?(scenario: CapabilityScenarios[Name], scenarios: Scenarios): boolean
   })[]
   readonly refused?: (bench: Bench, scenarios: Scenarios) => Promise<unknown>

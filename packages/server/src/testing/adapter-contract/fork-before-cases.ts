@@ -6,7 +6,7 @@ import { type CapabilityCase, refusalOf, refusedCommand } from './capability-cas
 import { expectNextPrompt, type Kill, withKill } from './kill.ts'
 import type { CapabilityScenarios, Recall, Scenarios } from './setup.ts'
 
-/** A fork before a prompt: its agent knows what was said before that prompt, and nothing else. */
+/** Forks before a prompt: the agent of the fork remembers everything before that prompt, and nothing else. */
 export const forkBeforeCase: CapabilityCase<'forkBefore'> = {
   title:
     'a fork before a prompt remembers only the conversation before it, and the original continues unchanged',
@@ -152,7 +152,7 @@ async function forkBefore(bench: Bench, { id }: BenchSession, before: string): P
   return fork
 }
 
-/** Asks the agent for all that was said. `known` tells which of the two facts it must know. */
+/** Asks the agent for everything that was said. `known` says which of the two facts the answer must contain. */
 async function expectKnown(
   session: BenchSession,
   { facts, recall }: Recall,

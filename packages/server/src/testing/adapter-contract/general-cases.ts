@@ -13,7 +13,7 @@ import type { ContractSetup, ContractWorld, NotPossible } from './setup.ts'
 
 export type GeneralCase = {
   readonly title: string
-  /** The case can run in a session that earlier cases have used. */
+  /** True if the case can run in a session that earlier cases have used. */
   readonly shared?: true
   readonly notPossible?: (setup: ContractSetup) => string | undefined
   /** The adapter to test, if it is not the agent's own. */

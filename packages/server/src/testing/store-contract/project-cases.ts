@@ -3,7 +3,7 @@ import { expect, it } from '../peers.ts'
 import { eventsOf, requestOf, stateOf } from '../store-samples.ts'
 import type { TestedStore } from './tested-store.ts'
 
-/** The part of the store contract about projects: to which one a session belongs, and their settings. */
+/** The part of the store contract about projects: the sessions of each project, and its settings. */
 export function projectCases(tested: TestedStore): void {
   const { create } = tested
   const groups = async (query: { sessions?: readonly string[] } = {}) =>

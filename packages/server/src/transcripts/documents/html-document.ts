@@ -149,7 +149,7 @@ function image({ mimeType, data }: { mimeType: string; data: string }): Html {
     : html`<p class="soft">(an image, ${mimeType})</p>`
 }
 
-/** A permission as HTML. Beside its call, it shows only data that the call does not show. */
+/** A permission as HTML. If it is shown with its call, it contains only data that the call does not show. */
 function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): Html {
   const { request, resolution } = block
   const isShown = call?.content.some((part) => part.type === 'diff')

@@ -1,4 +1,7 @@
-/** Content as self-contained Markdown: it opens nothing that it does not close, and HTML in it is shown as text. */
+/**
+ * Functions that make content self-contained Markdown: every construct that the content opens is closed, and HTML in
+ * it is shown as text.
+ */
 
 /** A code block with a fence longer than any run of backticks inside it. */
 export function fenced(text: string, language = ''): string {
@@ -60,7 +63,7 @@ function escapeTags(text: string): string {
   return text.replace(/<(?=[A-Za-z/!?])/g, '&lt;')
 }
 
-/** Whether the line ends a fence in a list item. Such a fence ends at the first line with less indentation. */
+/** True if the line ends a fence in a list item. Such a fence ends at the first line with less indentation. */
 function leaves(line: string, { indent }: Fence): boolean {
   return line.trim() !== '' && line.search(/\S/) < indent
 }

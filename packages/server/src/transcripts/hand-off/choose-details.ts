@@ -1,28 +1,32 @@
-/** How much of a turn is told, from everything to nothing. */
+/** The levels of detail of a turn in a hand-off, from the most to the least text. */
 export const details = ['whole', 'calls-counted', 'cut', 'one-line', 'left-out'] as const
 export type Detail = (typeof details)[number]
 
 export type TurnText = {
   text(detail: Detail): string
-  /** Whether the text at this level of detail is the whole text. */
+  /** True if the text at this level of detail is the complete text. */
   isWhole(detail: Detail): boolean
 }
 
-/** Each step tells more of the newest turns, as long as all turns together take at most this share of the room. */
+/**
+ * Each step raises turns to a level of detail, newest first, while all turns together take at most this share of
+ * `room`.
+ */
 const steps: readonly (readonly [detail: Detail, share: number])[] = [
   ['whole', 0.5],
   ['calls-counted', 0.75],
   ['cut', 0.9],
   ['one-line', 1],
-  // What the older turns have left over goes to the newer ones.
+  // These steps give the newer turns the room that the older turns did not need.
   ['whole', 1],
   ['calls-counted', 1],
   ['cut', 1],
 ]
 
 /**
- * How much of each turn is told, so that all texts together fit into `room` characters. The older a turn, the less is
- * told of it. The newest turn is told whole unless it alone is too long; then as much as fits.
+ * Chooses the level of detail of each turn, so that all texts together fit into `room` characters. Older turns get
+ * less detail. The newest turn is complete, unless it alone exceeds the room; then it gets the highest level that
+ * fits.
  */
 export function chooseDetails(turns: readonly TurnText[], room: number): Detail[] {
   const told = turns.map((): Detail => 'left-out')

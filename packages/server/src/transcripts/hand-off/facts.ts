@@ -59,7 +59,7 @@ function editedFiles(timeline: readonly Block[]): Set<string> {
   return paths
 }
 
-/** What people refused, the last refusal first. */
+/** The refusals by people, the last one first. */
 function refusals(timeline: readonly Block[]): string[] {
   return timeline
     .flatMap((block) => {

@@ -14,14 +14,14 @@ import {
 
 export type Told = {
   readonly state: SessionState
-  /** The timeline in reading order, without prompts that no agent has seen. */
+  /** The timeline in reading order, without prompts that the agent has not received. */
   readonly blocks: readonly Block[]
-  /** The last event. */
+  /** The seq of the last event. */
   readonly seq: number
 }
 
 /**
- * A session as it was before a prompt: before its turn began, or before the agent took it up. Throws ParleyError
+ * Folds the events before a prompt: before its turn began, or before the agent took it up. Throws ParleyError
  * `not_found` if there is no such prompt.
  */
 export function foldBefore(events: readonly (SessionEvent | UnknownEvent)[], before?: string): Told {
@@ -38,7 +38,7 @@ export function foldBefore(events: readonly (SessionEvent | UnknownEvent)[], bef
   return { state, blocks, seq: events[end - 1]?.seq ?? 0 }
 }
 
-/** A prompt without a turn is still queued, or was submitted as the last event. */
+/** False for a prompt without a turn: it is still queued, or was submitted as the last event. */
 function isTold(block: Block): boolean {
   return block.type !== 'prompt' || (block.status === 'sent' && block.turnId !== undefined)
 }

@@ -18,7 +18,7 @@ const textOf = (events: readonly SessionEvent[], given: Partial<HandOffOptions> 
   handOff(events, { ...options, ...given }).text
 
 describe('a hand-off', () => {
-  it('tells prompts and answers verbatim, calls as a line each, and no thinking', () => {
+  it('contains prompts and answers verbatim, calls as one line each, and no thinking', () => {
     const text = textOf(
       sessionOf([
         {
@@ -85,7 +85,7 @@ describe('a hand-off', () => {
     )
   })
 
-  it('ends before the prompt that it is asked for, without the prompts that were queued then', () => {
+  it('ends before the named prompt, and leaves out prompts that were queued then', () => {
     const events = sessionOf([
       { prompt: 'First', does: [said('One')] },
       { prompt: 'Second', does: [said('Two')] },
@@ -124,7 +124,7 @@ describe('a hand-off', () => {
     expect(text).toContain('> [redacted]')
   })
 
-  it('tells the hand-off with which the session itself began, before its first turn', () => {
+  it('contains the hand-off from which the session itself began, before its first turn', () => {
     const earlier = {
       type: 'file',
       name: 'hand-off.md',
@@ -179,7 +179,7 @@ describe('a hand-off of any session', () => {
     })
   })
 
-  it('tells the newest turn whole, unless that turn alone is too long', () => {
+  it('contains the whole newest turn, unless that turn alone is too long', () => {
     check((events, budget) => {
       const turns = events.filter(({ type }) => type === 'turn.started').length
       const { text } = handOff(events, { ...options, budget })

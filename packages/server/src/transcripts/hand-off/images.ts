@@ -7,16 +7,19 @@ export type Images = {
   readonly attached: readonly ImagePart[]
   /** The names under which images are attached, by the image in its block. */
   readonly names: ReadonlyMap<object, string>
-  /** How many images are only named. */
+  /** The number of images that are named but not attached. */
   readonly named: number
 }
 
 const maxImages = 3
-/** The longest data of an image, and of all attached images, in base64. */
+/** The maximum size of an image, and of all attached images together, in characters of base64. */
 const maxBytes = 2 * 1024 * 1024
 const types: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-/** The newest images of prompts, and of the results of the last turn. The newest ones are attached, if the agent takes images. */
+/**
+ * Finds the images of prompts, and of results of the last turn. The newest ones are attached if the agent accepts
+ * images.
+ */
 export function findImages(blocks: readonly Block[], takesImages: boolean): Images {
   const lastTurn = blocks.at(-1)?.turnId
   const found = blocks.flatMap((block) => imagesOf(block, lastTurn))

@@ -7,15 +7,16 @@ import { findImages, type Images } from './images.ts'
 import { cut, item, quoted } from './quoted-text.ts'
 import { isHandOff, turnText } from './turn-text.ts'
 
-/** The introduction, some facts and a little of the last turn fit into it. */
+/** Large enough for the introduction, some facts and a part of the last turn. */
 const minBudget = 4_000
-/** Room for the sentence that says what is missing. */
+/** The space that is reserved for the sentence about shortened and missing turns. */
 const maxNote = 200
 
 /**
- * What an agent must know to continue the work of a session: facts, then the conversation. Pure: the same events give
- * the same text. The text is never longer than the budget, if that is at least 4,000; the older a turn, the less of it
- * is told. Throws ParleyError `not_found` if `before` is not a prompt of the session.
+ * Writes a hand-off: the facts that an agent needs to continue the work of a session, then the conversation. Pure:
+ * the same events give the same text. The text is never longer than the budget if the budget is at least 4,000. The
+ * older a turn, the less of it the text contains. Throws ParleyError `not_found` if `before` is not a prompt of the
+ * session.
  */
 export function handOff(
   events: readonly (SessionEvent | UnknownEvent)[],
@@ -62,7 +63,10 @@ function missing({
 
 type TurnParts = { readonly agent: string; readonly images: Images; readonly maxCut: number }
 
-/** The texts of the turns, the oldest first. A hand-off that a prompt contains is older than its turn. */
+/**
+ * The texts of the turns, the oldest first. The text of an earlier hand-off comes before the turn whose prompt
+ * contains it.
+ */
 function textsOf(blocks: readonly Block[], { agent, images, maxCut }: TurnParts): TurnText[] {
   const turns = groupByTurn(blocks)
   const denials = denialsIn(blocks)
@@ -75,7 +79,7 @@ function textsOf(blocks: readonly Block[], { agent, images, maxCut }: TurnParts)
 
 const toldTypes: ReadonlySet<Block['type']> = new Set(['prompt', 'text', 'tool-call', 'question', 'turn-end'])
 
-/** Blocks that belong to no turn are told with the turn before them. */
+/** Groups the blocks by turn. Blocks that belong to no turn are added to the turn before them. */
 function groupByTurn(blocks: readonly Block[]): Block[][] {
   const groups: Block[][] = []
   let current: string | undefined

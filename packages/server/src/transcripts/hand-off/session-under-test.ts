@@ -85,7 +85,7 @@ const dangerous = fc.constantFrom(
   '👩‍💻',
 )
 
-/** Text that tries to end its quotation, among other characters. */
+/** Text with character sequences that could end its quotation. */
 export const hostileText = fc
   .array(
     fc.oneof(
@@ -118,7 +118,7 @@ const action = fc.oneof(
   text.map((one): EventDraft[] => [{ type: 'plan.updated', entries: [{ text: one, status: 'pending' }] }]),
 )
 
-/** Sessions in which everybody writes anything. */
+/** Sessions with arbitrary texts of the person, the agent and the tools. */
 export const anySession = fc
   .tuple(
     fc.array(fc.record({ prompt: text, does: fc.array(action, { maxLength: 6 }), ends: fc.boolean() }), {

@@ -2,35 +2,32 @@ import type { Block, BlockOf, PromptPart, ToolContent } from '@parley/protocol'
 import { type Detail, details, type TurnText } from './choose-details.ts'
 import { cut, item, quoted } from './quoted-text.ts'
 
-/** The blocks of one turn, in reading order, and what the text of the turn needs from elsewhere. */
+/** The blocks of one turn, in reading order, with data from the rest of the session that its text needs. */
 export type ToldTurn = {
   readonly number: number
   readonly blocks: readonly Block[]
   readonly isLast: boolean
-  /** The name of the agent, in the words of Parley. */
+  /** The display name of the agent. */
   readonly agent: string
   /** The names of the images that are attached. */
   readonly attached: ReadonlyMap<object, string>
   /** The reasons that people gave when they denied calls, by tool call. */
   readonly denials: ReadonlyMap<string, string>
-  /** How much of a prompt or an answer is told if the turn is cut. */
+  /** The maximum length of a prompt or an answer at the level `cut`. */
   readonly maxCut?: number
 }
 
-/** How much of a result is told. */
+/** The maximum length of the result of a call. */
 const maxResult = 2_048
-/** How much of a file that was attached to a prompt is told. */
+/** The maximum length of a file that is attached to a prompt. */
 const maxFile = 2_048
-/** How much of a prompt or an answer is told if its turn is cut, and if it is one line. */
+/** The maximum lengths of a prompt or an answer: at the level `cut`, and at the level `one-line`. */
 const defaultCut = 2_000
 const maxLine = 200
-/** How many tools a line of counted calls names. */
+/** The maximum number of tools that a line of counted calls names. */
 const maxNames = 8
 
-/**
- * The text of a turn at each level of detail. A text is made on first use, and is never longer than one with more
- * detail.
- */
+/** The text of a turn at each level of detail. A text is made on first use. With less detail, it is never longer. */
 export function turnText(turn: ToldTurn): TurnText {
   const texts = new Map<Detail, string>([['left-out', '']])
   const least = leastLength(turn)
@@ -48,7 +45,10 @@ export function turnText(turn: ToldTurn): TurnText {
   return { text, isWhole: (detail) => text(detail) === texts.get('whole') }
 }
 
-/** A length that the verbatim text of the turn has at least: a line end can become one character shorter. */
+/**
+ * A lower limit of the length of the complete text. It is half the length of the prompts and texts, because quoting
+ * can shorten a line end by one character.
+ */
 function leastLength({ blocks }: ToldTurn): number {
   let length = 0
   for (const block of blocks) {
@@ -68,7 +68,7 @@ function written(turn: ToldTurn, detail: Detail): string {
   return [title, ...parts(turn, blocks, detail)].filter((part) => part !== '').join('\n\n')
 }
 
-/** Prompts and answers as they are, and the calls between them: a line each, or counted. */
+/** Prompts and answers verbatim. Between them, calls have a line each, or are counted. */
 function verbatim(turn: ToldTurn, blocks: readonly Block[], detail: Detail): string[] {
   const parts: string[] = []
   let calls: BlockOf<'tool-call'>[] = []
@@ -110,7 +110,7 @@ function blockText(turn: ToldTurn, block: Block): string {
   }
 }
 
-/** The prompts and the last answer, cut; in one line each, or longer. The calls are counted. */
+/** The prompts and the last answer, shortened. The calls are counted. */
 function brief(turn: ToldTurn, blocks: readonly Block[], detail: Detail): string[] {
   const max = detail === 'cut' ? (turn.maxCut ?? defaultCut) : maxLine
   const told = (title: string, text: string) =>
@@ -141,7 +141,7 @@ function promptText({ attached }: ToldTurn, { parts }: BlockOf<'prompt'>): strin
     .join('\n')
 }
 
-/** Whether the part is a hand-off, which is told before the turns. */
+/** True if the part is a hand-off. It is written before the turns. */
 export function isHandOff(
   part: PromptPart,
 ): part is Extract<PromptPart, { type: 'text' | 'file' }> & { readonly handOff: string } {
@@ -214,7 +214,7 @@ function questionText({ request, resolution }: BlockOf<'question'>): string {
   ].join('\n\n')
 }
 
-/** How the turn ended, if not as usual. */
+/** A line about the end of the turn; empty if the turn was completed. */
 function endText({ end: { outcome, error } }: BlockOf<'turn-end'>): string {
   if (outcome === 'completed') return ''
   return item(`The turn ended as ${outcome}${error ? `: ${error.message}` : ''}`)

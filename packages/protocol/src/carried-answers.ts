@@ -4,8 +4,8 @@ import type { Task } from './plan.ts'
 import type { CarriedAnswer, KnownTask, OpenTurn, SessionState } from './session-state.ts'
 
 /**
- * Carried answers in the state. A person answers a request whose process is gone; the answer is stored with the turn
- * or the task that asked, until the resumed agent asks again.
+ * Carried answers in the state. If a person answers a request that no process waits for, the answer is stored with
+ * the turn or the task that sent the request, until the resumed agent asks again.
  */
 
 /**

@@ -43,7 +43,7 @@ export type SeenChange = z.infer<typeof SeenChange>
 const BranchRef = z.string().min(1).max(250)
 const changes = z.array(SeenChange).min(1).max(500)
 
-/** The commands that change the files of a session's folder, its repository, or other machines. */
+/** The commands that change the files of a session's folder, its repository, or the remote. */
 export const changeCommands = [
   z.strictObject({
     ...base,

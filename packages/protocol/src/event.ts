@@ -266,7 +266,7 @@ export const SessionEvent = taggedUnion('type', [
 
   // log
   /**
-   * Vouches for the events `from` to `to`, the previous seal among them. The rules of `hash` and `signature` are in
+   * Seals the events `from` to `to`, which include the previous seal. The rules of `hash` and `signature` are in
    * docs/proof.md.
    */
   event('log.sealed', {

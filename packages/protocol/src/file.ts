@@ -29,7 +29,7 @@ const file = {
   size: z.int().meta({ description: 'In bytes' }),
 }
 
-/** A file, by what its first bytes are. */
+/** The content of a file. Its first bytes determine the type. */
 export const FileContent = taggedUnion('type', [
   z.object({
     type: z.literal('text'),

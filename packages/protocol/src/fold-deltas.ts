@@ -76,7 +76,7 @@ function draftedCall(delta: {
 }
 
 /**
- * Drops the part that the block already has and appends the rest; a piece that starts beyond the end sets
+ * Appends the part of a piece that the block does not have. A piece that starts beyond the end of the block sets
  * `gap`.
  */
 function grown<B extends OpenBlock, F extends keyof B>(

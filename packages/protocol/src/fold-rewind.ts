@@ -8,8 +8,8 @@ export function isCopied({ forkedFrom }: SessionState, { seq }: { seq: number })
 }
 
 /**
- * Folds a rewind. The agent must fork its conversation before it goes on, unless it has received no prompt since. A copied
- * rewind cannot be undone, and `session.created` of the fork says where the fork continues.
+ * Folds a rewind. The agent must fork its conversation before it continues, unless it has received no prompt since. A
+ * copied rewind cannot be undone, and `session.created` of the fork names the point from which the fork continues.
  */
 export function withRewind(state: SessionState, event: EventOf<'session.rewound'>): Partial<SessionState> {
   const { seq, promptId, talk, forkPoint, files } = event

@@ -1,7 +1,10 @@
 import type { Block } from './block.ts'
 import type { EventOf } from './event.ts'
 
-/** Marks the blocks that a rewind takes back: those of the turns since its prompt. Waiting prompts are not marked. */
+/**
+ * Marks the blocks that a rewind takes back: the blocks of every turn since the prompt of the rewind. Waiting prompts
+ * are not marked.
+ */
 export function takeBack(blocks: Block[], { seq, from, talk }: EventOf<'session.rewound'>): void {
   if (!talk) return
   const turns = new Set(

@@ -249,8 +249,8 @@ function leaveSteers(blocks: Block[], turnId: string | undefined): void {
 
 function disconnected(blocks: Block[], event: EventOf<'agent.disconnected'>): void {
   const text = lossText(event)
-  // Not an error if the server was killed: a running turn reports the loss itself, and an idle session has lost
-  // nothing.
+  // If the server was killed, the notice is not an error: a running turn reports the loss itself, and an idle session
+  // has lost nothing.
   const level = event.reason === 'server-killed' ? 'info' : 'error'
   if (text !== undefined) notice(blocks, event, level, 'agent_disconnected', text)
 }

@@ -32,7 +32,7 @@ export const worktreeFolds: Folds = {
       phase: phases[action] ?? 'making',
       request: { action, ...defined({ branch, setup }) },
       failure: undefined,
-      // A removal saves the folder as it is then, unless the folder is not complete.
+      // Drops an earlier snapshot, because the removal of a complete folder takes a new one.
       ...(action === 'remove' && isComplete(state) && { saved: undefined }),
     }),
   'worktree.made': (state, { copied, leftOut, restored, ...event }) =>

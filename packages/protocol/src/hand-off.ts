@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AgentId, PromptId, SessionId } from './ids.ts'
 
-/** The name of the file with which an agent gets a hand-off. */
+/** The name of the file in which an agent gets a hand-off. */
 export const handOffFileName = 'hand-off.md'
 
 const before = PromptId.optional().meta({ description: 'Only what was before this prompt is handed over' })
@@ -18,7 +18,7 @@ export const HandOffSource = z.strictObject({
 })
 export type HandOffSource = z.infer<typeof HandOffSource>
 
-/** The session whose work a session continues, and up to where it was handed over. */
+/** The session whose work a session continues, and the last event that was handed over. */
 export const HandOffOrigin = z.object({
   sessionId: SessionId,
   seq: z.int().min(0).meta({ description: 'The last event that was handed over' }),
@@ -27,7 +27,7 @@ export const HandOffOrigin = z.object({
 })
 export type HandOffOrigin = z.infer<typeof HandOffOrigin>
 
-/** The size of a hand-off, and what is missing in it. */
+/** The size of a hand-off, and the numbers of its shortened and missing parts. */
 export const HandOffSize = z.object({
   characters: z.int(),
   turns: z.int().meta({ description: 'The number of turns of the session' }),

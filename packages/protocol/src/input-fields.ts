@@ -51,7 +51,7 @@ function fieldNames(list: string): ReadonlySet<string> {
   return new Set(list.split(/\s+/).map(plain))
 }
 
-/** Converts `old_string` and `oldString`, which agents both use, to the same form. */
+/** Removes the differences between `old_string` and `oldString`. Some agents use one form, and some the other. */
 function plain(name: string): string {
   return name.toLowerCase().replaceAll('_', '')
 }

@@ -44,7 +44,7 @@ export function projectOf({ project, cwd }: { readonly project?: string | undefi
   return project ?? cwd
 }
 
-/** The folder that people know a project by: the main work tree of a repository, or the folder itself. */
+/** The folder by which people identify a project: the main work tree of a repository, or the folder itself. */
 export function projectRoot(project: string): string {
   const [, root] = /^(.*)[/\\]\.git$/s.exec(project) ?? []
   return root === '' ? '/' : (root ?? project)
@@ -74,11 +74,11 @@ const commandLine = z
   .max(4_000)
   .refine((text) => !hasHidden(text), 'must not contain hidden characters')
 
-/** The rules of `git check-ref-format`, and no name that git could take for an option. */
+/** True if `git check-ref-format` accepts the name of a branch, and git cannot mistake the name for an option. */
 const isBranchName = (name: string) =>
   !/^[-/.]|[/.]$|\.lock(\/|$)|\.\.|\/[/.]|@\{|^@$|[\s~^:?*[\\]/u.test(name) && !hasHidden(name)
 
-/** A path or pattern below the folder. */
+/** True for a relative path or pattern that stays inside the folder. */
 const isInside = (path: string) =>
   !/^[/\\~]|^[a-z]:/i.test(path) && !path.split(/[/\\]/).includes('..') && !hasHidden(path)
 

@@ -1,7 +1,7 @@
 import type { PullRequestCheck, PullRequestComment } from './branch.ts'
 import { withoutHidden } from './hidden-characters.ts'
 
-/** Comments as a draft of a prompt. Every line that others have written is marked as a quotation. */
+/** Formats comments as the draft of a prompt. Every line by another author is marked as a quotation. */
 export function quotedComments(comments: readonly PullRequestComment[]): string {
   const parts = comments.map(({ author, text, path, line }) => {
     const where = path === undefined ? '' : ` on ${plain(path)}${line === undefined ? '' : `:${line}`}`
@@ -10,7 +10,7 @@ export function quotedComments(comments: readonly PullRequestComment[]): string 
   return ['Comments of others on the pull request, quoted:', ...parts].join('\n\n')
 }
 
-/** Failed checks as a draft of a prompt. */
+/** Formats failed checks as the draft of a prompt. */
 export function quotedChecks(checks: readonly PullRequestCheck[]): string {
   const lines = checks.map(({ name, text, url }) => {
     return quoted([name, text, url].filter((one) => one !== undefined && one !== '').join(' · '))

@@ -85,9 +85,9 @@ export function scopesOfCreation(session: CreationFields): readonly Scope[] {
 }
 
 /**
- * The scopes that each setting of a project needs. A command runs without a decision about it, so whoever gives one must
- * be able to decide. `base` names the branch that no push may reach and that merges go into, and `copy` gives agents
- * files that people keep out of the repository. `keepDays` removes folders.
+ * The scopes that each setting of a project needs. `setup` and `check` are commands that run without a further
+ * decision. `base` names the branch that no push may change and into which merges are made. `copy` gives files to
+ * agents, and `keepDays` removes folders.
  */
 const projectScopes: Readonly<Record<ProjectField, readonly Scope[]>> = {
   name: ['prompt'],

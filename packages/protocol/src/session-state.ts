@@ -92,7 +92,7 @@ export const LastRewind = z.object({
 })
 export type LastRewind = z.infer<typeof LastRewind>
 
-/** A restoration of files that was started. */
+/** A restoration of files that has started and has not succeeded. */
 export const OpenRestore = z.object({
   seq: z.int().meta({ description: 'The seq of restore.started' }),
   before: z.string(),
@@ -114,7 +114,7 @@ export const OpenRestore = z.object({
 })
 export type OpenRestore = z.infer<typeof OpenRestore>
 
-/** The restoration that is still to be done. */
+/** The restoration that must be performed. Undefined if there is none, or if it has failed. */
 export function dueRestore({ restore }: Pick<SessionState, 'restore'>): OpenRestore | undefined {
   return restore?.failed ? undefined : restore
 }

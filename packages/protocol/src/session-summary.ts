@@ -7,7 +7,7 @@ import { SessionState } from './session-state.ts'
 import { ChangedLines } from './snapshot.ts'
 import { PlannedWorktree, WorktreePhase } from './worktree.ts'
 
-/** The error of a last turn that failed, or whose outcome is unknown. */
+/** The error of the last turn, if that turn failed or its outcome is unknown. */
 export const TurnFailure = z.object({
   outcome: z.enum(['failed', 'unknown']),
   code: ErrorCode.optional(),

@@ -6,9 +6,12 @@ import { PermissionMode } from './permission.ts'
 import { PlannedWorktree } from './worktree.ts'
 
 /**
- * The status of a session. idle: nothing runs. working: a turn runs, or its worktree is made or removed. waiting: a request waits for a person.
- * parked: a request waits, and no process is kept for it. background: no turn runs, but a background task
- * does.
+ * The status of a session.
+ * - idle: nothing runs.
+ * - working: a turn runs, or the worktree of the session is being made or removed.
+ * - waiting: a request waits for a person.
+ * - parked: a request waits for a person, and the agent has no process.
+ * - background: no turn runs, but a background task does.
  */
 export const SessionStatus = z.enum(['idle', 'working', 'waiting', 'parked', 'background'])
 export type SessionStatus = z.infer<typeof SessionStatus>

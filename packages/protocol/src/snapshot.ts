@@ -44,7 +44,10 @@ export const KnownSnapshot = Snapshot.omit({ when: true, changed: true }).extend
 })
 export type KnownSnapshot = z.infer<typeof KnownSnapshot>
 
-/** The snapshots of a turn. One is missing if it failed, if snapshots are off, or if the turn is still open. */
+/**
+ * The snapshots of a turn. A snapshot is missing if it could not be taken, if snapshots are off, or if the turn is
+ * still open.
+ */
 export const TurnSnapshots = z.object({
   turnId: z.string(),
   before: KnownSnapshot.optional(),

@@ -4,7 +4,7 @@ import { SessionId } from './ids.ts'
 import { BranchName, CopyPattern } from './project.ts'
 import { LeftOut } from './snapshot.ts'
 
-/** A worktree that is asked for with a new session. */
+/** The worktree that a new session requests. */
 export const NewWorktree = z.strictObject({
   base: BranchName.optional().meta({
     description: 'The branch to begin at; by default the commit that is checked out in `cwd`',
@@ -74,7 +74,7 @@ export const WorktreeFailure = z.object({
 })
 export type WorktreeFailure = z.infer<typeof WorktreeFailure>
 
-/** The end of a worktree, with what is needed to restore it. */
+/** A removed worktree, with the data from which it can be restored. */
 export const RemovedWorktree = z.object({
   branch: z.enum(['kept', 'deleted']),
   head: z.string().optional().meta({ description: 'The commit that was checked out' }),
@@ -84,9 +84,11 @@ export const RemovedWorktree = z.object({
 export type RemovedWorktree = z.infer<typeof RemovedWorktree>
 
 /**
- * making, preparing, restoring, removing: the host performs this step, and a restart repeats it. ready: the agent can
- * work in the worktree. failed: there is no folder, because it could not be made or prepared. removed: there is no
- * folder, but it can be restored.
+ * The phase of a worktree.
+ * - making, preparing, restoring, removing: the host performs this step, and a restart repeats it.
+ * - ready: the agent can work in the worktree.
+ * - failed: there is no folder, because it could not be made or prepared.
+ * - removed: there is no folder, but it can be restored.
  */
 export const WorktreePhase = z.enum([
   'making',
@@ -159,7 +161,7 @@ export const SessionWorktree = z.object({
 })
 export type SessionWorktree = z.infer<typeof SessionWorktree>
 
-/** A folder in the data folder that a worktree was made in. */
+/** The folder of a worktree, inside the data folder. */
 export const ListedWorktree = z.object({
   name: z.string().meta({ description: 'The name of the folder' }),
   path: z.string(),

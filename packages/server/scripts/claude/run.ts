@@ -74,7 +74,7 @@ export class ClaudeRun implements AsyncDisposable {
         this.#seen.add(message)
       }
     } catch {
-      // Ignored: after an error result, the iterator throws the same error.
+      // The error is ignored: after an error result, the iterator throws the same error.
     }
     this.#seen.end()
   }

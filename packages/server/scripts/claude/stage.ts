@@ -18,7 +18,7 @@ export function results(messages: readonly { type: string }[]): number {
   return messages.filter(({ type }) => type === 'result').length
 }
 
-/** True for the message that a prompt was queued, which the types of the SDK lack. */
+/** True for the message that reports a queued prompt. The types of the SDK lack this message. */
 export function isQueued(message: object): boolean {
   const { type, state } = message as { type?: string; state?: string }
   return type === 'command_lifecycle' && state === 'queued'

@@ -8,7 +8,7 @@ import { verifyLog } from '../proof/verify-log.ts'
 import { hostFor } from './guarded-host.ts'
 import type { Principal } from './principal.ts'
 
-/** A browser's key, made and used as a browser does. */
+/** A browser with a key, which signs answers as a real browser does. */
 async function browser() {
   const { privateKey, publicKey } = await crypto.subtle.generateKey(
     { name: 'ECDSA', namedCurve: 'P-256' },

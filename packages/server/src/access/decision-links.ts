@@ -48,7 +48,10 @@ export type DecisionLinkParts = {
   /** The current principal of a device or a token; undefined if it was revoked. */
   readonly principalOf: (holder: DecisionLinkRecord['createdBy']['holder']) => Promise<Principal | undefined>
   readonly decideByLink: DecideByLink
-  /** The time in milliseconds since 1970: every node and every later run of the server must understand it. */
+  /**
+   * The time in milliseconds since 1970. A monotonic time is not sufficient, because other nodes and later runs of
+   * the server compare these times.
+   */
   readonly now: () => number
 }
 

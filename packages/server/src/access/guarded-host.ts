@@ -140,7 +140,8 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
     seal: ofSession(['read'], host.seal),
     changeScope: ofSession(['read'], host.changeScope),
     branch: ofSession(['read'], host.branch),
-    // Needs the scope `prompt` too, because the request uses the credentials of the person who runs the server.
+    // Reading a pull request needs the scope `prompt` too, because the request uses the credentials of the person who
+    // runs the server.
     pullRequest: ofSession(['read', 'prompt'], host.pullRequest),
     follow,
     followOwned: ofSession(['read'], host.followOwned),
@@ -325,7 +326,10 @@ function fieldsOf(input: unknown): Partial<NewSession> {
   return typeof input === 'object' && input !== null ? (input as Partial<NewSession>) : {}
 }
 
-/** The input with the folder of the session that it continues, which the principal must be permitted to read. */
+/**
+ * Adds the folder of the session that the new session continues. The principal must be permitted to read that
+ * session.
+ */
 async function withSource<Input>(host: Host, principal: Principal, input: Input): Promise<Input> {
   const { from, cwd } = fieldsOf(input)
   if (typeof from?.sessionId !== 'string') return input
@@ -362,7 +366,7 @@ async function permittedFolders(
   )
 }
 
-/** Throws ParleyError `forbidden` if the principal has limits. For operations that limits cannot confine. */
+/** Throws ParleyError `forbidden` if the principal has limits. Used by operations that limits cannot restrict. */
 export function expectNoLimits({ name, limits }: Principal): void {
   if (!limits) return
   const kinds = Object.keys(limits).join(' and ')

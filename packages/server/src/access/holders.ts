@@ -30,12 +30,15 @@ export type Caller = {
    * Rejects with ParleyError `busy` if the records cannot be read.
    */
   isSignedOut(): Promise<boolean>
-  /** If this process may have missed a revocation, calls the callbacks of `onRevoked` before it returns. */
+  /**
+   * If this process may have missed a revocation, calls the callbacks of `onRevoked` before `notice` returns.
+   * Otherwise does nothing.
+   */
   notice(): void
   /**
-   * Registers a callback that is called when the access is revoked. It is also called, with `isRevoked` false, when the
-   * client must connect again: its rights have changed, or this process may miss revocations from now on. Returns a
-   * function that removes the callback.
+   * Registers a callback that is called when the access is revoked. It is also called, with `isRevoked` false, when
+   * the client must connect again: its rights have changed, or this process may miss revocations from now on. Returns
+   * a function that removes the callback.
    */
   onRevoked(call: () => void): () => void
 }
@@ -341,7 +344,7 @@ export function unstoredCaller(kind: Caller['kind'], principal: Principal): Call
   }
 }
 
-/** Calls back when the principal expires or its signal aborts. Returns a function that prevents this. */
+/** Calls `call` when the principal expires or its signal aborts. Returns a function that cancels the call. */
 function whenOver({ expiresAt, signal }: Principal, call: () => void): () => void {
   let timer: NodeJS.Timeout | undefined
   const wait = () => {

@@ -38,7 +38,7 @@ export { createRateLimit } from './rate-limit.ts'
 export { ownerId } from './record-data.ts'
 export { Tokens } from './tokens.ts'
 
-/** Loaded when a link is created or used, because a server does not need it at its start. */
+/** The module is loaded when a link is created or used, because a server does not need it at its start. */
 export async function openDecisionLinks(parts: DecisionLinkParts): Promise<DecisionLinks> {
   const { DecisionLinks } = await import('./decision-links.ts')
   return new DecisionLinks(parts)

@@ -13,7 +13,7 @@ type NonceOptions = {
 
 /**
  * Nonces that devices sign. A nonce contains the time of its creation and an authentication code of this process.
- * Therefore unused nonces are not stored, and requesting many costs the server no memory. `now` is monotonic.
+ * Therefore the server does not store unused nonces, and many requests for nonces use no memory. `now` is monotonic.
  */
 export function createNonces({ lifetimeMs, now, suffix = () => '' }: NonceOptions) {
   const secret = randomBytes(32)

@@ -22,7 +22,7 @@ const maxInvites = 100
 export type Guest = {
   /** The name that the person chose. */
   readonly name?: string | undefined
-  /** The name of the person's account. */
+  /** The name of the person's account, which is used if the person chose no name. */
   readonly suggested?: string | undefined
   readonly identity?: Identity
 }

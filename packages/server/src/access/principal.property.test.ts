@@ -72,7 +72,7 @@ describe('a limit to folders', () => {
     const held = { folders: [{ folder: permitted }] }
     await fc.assert(
       fc.asyncProperty(written, async (names) => {
-        // Not join(), which would resolve the dots before the links.
+        // The path is not built with join(), which would resolve the dots before the links.
         const path = [root, ...names].join('/')
         const folder = await checkFolder(path).catch(() => undefined)
         if (folder === undefined) return

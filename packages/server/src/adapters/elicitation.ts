@@ -24,7 +24,7 @@ const leaveOut = '(leave out)'
 const done = 'Done'
 const yesOrNo = ['Yes', 'No'] as const
 
-/** One question per form field; for a page to visit, the question whether it was visited. */
+/** One question per form field. For a page to visit: the question whether the person visited the page. */
 export function elicitedQuestions(request: Elicitation): Question[] {
   const header = request.serverName
   if (request.url !== undefined) {

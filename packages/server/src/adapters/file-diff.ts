@@ -13,7 +13,7 @@ import { isInsideFolders, placeOrNone } from './inside-folder.ts'
  */
 
 export type Session = Pick<ConnectInput, 'cwd' | 'settings'>
-/** Replaces one text with another, once or everywhere. */
+/** Texts to replace in a file: the first occurrence of `old`, or with `everywhere` each occurrence. */
 export type Replacement = { readonly old: string; readonly new: string; readonly everywhere?: boolean }
 
 const largestFile = 1024 * 1024

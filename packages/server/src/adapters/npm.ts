@@ -61,7 +61,8 @@ function npmEnvironment(from: Environment, npm: string, PATH: string): Record<st
   const names = Object.keys(env).map((name) => name.toLowerCase())
   const isConfigured = names.includes('npm_config_globalconfig') || names.includes('npm_config_prefix')
   const globalConfig = join(dirname(npm), '..', 'etc', 'npmrc')
-  // npm looks for its global npmrc beside the Node that runs it. That may be another Node, so the file is named here.
+  // npm searches for its global npmrc beside the Node that runs npm. If npm runs on another Node, it would not find
+  // the file, so the variable names the file.
   return isConfigured || !existsSync(globalConfig) ? env : { ...env, npm_config_globalconfig: globalConfig }
 }
 

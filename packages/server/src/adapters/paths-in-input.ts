@@ -9,7 +9,7 @@ export function pathsIn(input: unknown, depth = 0): string[] {
   if (depth > maxInputDepth || typeof input !== 'object' || input === null) return []
   if (Array.isArray(input)) return input.flatMap((one) => pathsIn(one, depth + 1))
   return Object.entries(input).flatMap(([name, field]) => [
-    // Some tools key changes by file path.
+    // In the inputs of some tools, the keys of an object are file paths.
     ...(/[./\\]/.test(name) ? [name] : []),
     ...(isFileField(name) ? [field].flat().filter(isName) : []),
     ...pathsIn(field, depth + 1),

@@ -358,7 +358,7 @@ export type HostToolInfo = {
 }
 
 export type HostToolAnnotations = {
-  /** Shown to a person when the tool is called. */
+  /** The title that a person sees when the tool is called. */
   readonly title: string
   readonly kind: ToolKind
   /** True if the tool changes nothing: it may run in a read-only session. */

@@ -15,7 +15,7 @@ import type { SessionStore } from './session-store.ts'
 
 /** The two states of the folder that a scope of changes compares. */
 export type ScopedMoments = Pick<Compared, 'marked' | 'shared' | 'turnId'> & {
-  /** For the scope `base`: the branch that a person has set for the project. Absent: the branch that the repository names. */
+  /** For the scope `base`: the base branch in the settings of the project. Undefined: the one that the repository names. */
   readonly base?: string
   /** Undefined if there is no snapshot to compare with. */
   readonly from?: KnownSnapshot

@@ -26,7 +26,7 @@ export async function connectAgent(parts: ConnectParts): Promise<AgentLink> {
   const { log, persist, services } = context
   const release = await services.slots.acquire(parts.holder, signal)
   try {
-    // Read only now, because the state may have changed since the start was requested.
+    // The state is read only now, because it may have changed since the start was requested.
     const input = connectInput(parts)
     const { connectionId, cwd, settings } = input
     const conditions = startConditions(adapter, input, input.hostTools)

@@ -54,7 +54,7 @@ describe('a session that continues another one', () => {
       for (let write = 0; ; write++) {
         const store = createMemoryStore()
         const killable = killableStore(store)
-        // Not disposed: the host of a killed process cannot close.
+        // The world is not disposed, because the host of a killed process cannot close.
         const world = await hostUnderTest({ store: killable.store })
         const earlier = await earlierSession(world)
         await earlier.command({ type: 'session.close' })

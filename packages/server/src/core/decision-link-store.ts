@@ -23,7 +23,7 @@ export type DecisionLinkRecord = {
 /**
  * PORT. Stores decision links, and makes no decisions. Rules:
  * - a change is durable against the death of this process when the promise resolves.
- * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ * - a storage failure rejects with a ParleyError (`busy` if trying again can help, else `internal_error`).
  * - the links of a session are deleted with the session, and when an event of the session is redacted.
  * - times are milliseconds since 1970 by the clock of the caller.
  */

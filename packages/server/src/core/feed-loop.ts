@@ -13,7 +13,7 @@ type Loop<Value> = AsyncIterableIterator<Value, undefined>
 export type FeedLoops = {
   /** Every event after the cursor, each once and in order, then live events. */
   events(sessionId: string, options?: EventsOptions): Loop<SessionEvent | UnknownEvent>
-  /** Like `events`, with deltas, and with native messages if asked for. */
+  /** Like `events`, with deltas and, on request, with native messages. */
   feed(sessionId: string, options?: FeedOptions): Loop<FeedValue>
 }
 

@@ -49,7 +49,10 @@ export type HostOptions = {
   readonly branchOf?: (folder: string) => Promise<string | undefined>
   /** Takes and restores snapshots of session folders. Without it, no snapshots are taken. */
   readonly sessionFolder?: SessionFolder | undefined
-  /** Changes the folders and repositories of sessions for people. Without it, these commands are refused. */
+  /**
+   * Changes the folders and repositories of sessions for people. Without it, the commands for such changes are
+   * refused.
+   */
   readonly folderChanges?: FolderChanges | undefined
   /** Makes and removes worktrees for sessions. Without it, no worktree can be made. */
   readonly worktrees?: Worktrees | undefined

@@ -54,8 +54,8 @@ export type HostSessions = {
    */
   deleteIf(sessionId: string, isDue: (state: SessionState) => boolean): Promise<boolean>
   /**
-   * Removes the content of one event for good, and begins a new epoch. Rejects with ParleyError `conflict` while the
-   * session works, and `not_supported` for an event without content.
+   * Removes the content of one event permanently, and begins a new epoch. Rejects with ParleyError `conflict` while
+   * the session works, and `not_supported` for an event without content.
    */
   redact(sessionId: string, redaction: Redaction, by?: Actor): Promise<SessionSummary>
   /** Seals the events after the last seal, if there are any. */
@@ -98,7 +98,7 @@ export type HostSessions = {
    * host.
    */
   pullRequest(sessionId: string): Promise<PullRequestInfo>
-  /** Returns the effects of a merge of that branch into the base branch. Changes nothing. */
+  /** Returns the effect of a merge of that branch into the base branch. Changes nothing. */
   previewMerge(sessionId: string): Promise<MergePreview>
   /**
    * Returns the two states of the folder that a scope of changes compares. Rejects with ParleyError `not_found` for

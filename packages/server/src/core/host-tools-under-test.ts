@@ -6,7 +6,7 @@ import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
 
 type Call = { readonly word: string; readonly context: HostToolContext }
 
-/** A tool that records its calls. A word that starts with "wait" is looked up until the tool is aborted. */
+/** A tool that records its calls. The call for a word that starts with "wait" never returns. */
 export function lookup(annotations: Partial<HostToolAnnotations> = {}) {
   const calls: Call[] = []
   const tool = defineTool({

@@ -209,8 +209,8 @@ export class LiveSession {
   }
 
   /**
-   * Closes the agent, seals the log, and lets `change` rewrite it. Nothing more is recorded. Readers are told to
-   * connect again. Rejects with ParleyError `conflict` while the session works.
+   * Closes the agent, seals the log, and lets `change` rewrite it. Nothing more is recorded. Readers must connect
+   * again. Rejects with ParleyError `conflict` while the session works.
    */
   async rewrite(change: () => Promise<void>): Promise<void> {
     await this.recover()

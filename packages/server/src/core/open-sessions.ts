@@ -148,7 +148,7 @@ export class OpenSessions {
   async #load(sessionId: string): Promise<LiveSession> {
     const claim = await this.#services.ownership.claim(sessionId)
     if (claim.type !== 'owned') throw notOwned(sessionId, claim)
-    // Set before the session is loaded, so that the session is released if loading fails.
+    // The term is stored before the session is loaded, so that the session is released if loading fails.
     if (claim.term !== undefined) this.#terms.set(sessionId, claim.term)
     await this.#endLeftovers(claim.former)
     await this.loadCode()

@@ -2,8 +2,8 @@ import type { SessionEvent } from '@parley/protocol'
 import type { ReadRange, SessionStore, StoredEvent } from './session-store.ts'
 
 /**
- * Events that can be sent to readers. An event that the store can no longer read is replaced by a notice. Its seq
- * remains in use, a reader sees that something is missing, and nothing else is lost.
+ * Events that can be sent to readers. An event that the store can no longer read is replaced by a notice with the
+ * same seq, so readers see that one event is missing.
  */
 export async function readEvents(
   store: Pick<SessionStore, 'read'>,

@@ -223,7 +223,10 @@ describe('a call', () => {
 describe('a call id that is used again in a later turn', () => {
   const other: AgentOutput = { ...ended, content: [{ type: 'text', text: 'another result' }] }
 
-  /** The types of the events that are recorded in the second turn, after the first turn had these outputs. */
+  /**
+   * Records the outputs of two turns, one after the other. Returns the types of the events of the second turn. For
+   * the end of a call, returns its content instead.
+   */
   function inNextTurn(first: readonly AgentOutput[], second: readonly AgentOutput[]) {
     const progress = freshProgress()
     const { state } = speak(running, [...first, turnEnded], progress)

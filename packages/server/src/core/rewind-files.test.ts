@@ -232,7 +232,7 @@ describe('a rewind of files', () => {
     expect(order.indexOf('session.rewound')).toBeLessThan(order.lastIndexOf('turn.started'))
   })
 
-  it('counts turns that a fork has copied as those of another session', async () => {
+  it('treats turns that a fork has copied as turns of another session', async () => {
     await using test = await world()
     const session = await test.create()
     const first = await turn(test, session, writes('a.txt', 'A\n'))

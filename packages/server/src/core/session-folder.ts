@@ -25,7 +25,7 @@ export type SessionFolder = {
    * are left out. Rejects with `not_found` if a tree is no longer stored.
    */
   compare(folder: string, options: CompareOptions): Promise<ComparedTrees>
-  /** How much the folder differs in two stored trees. */
+  /** Counts the lines and files in which two stored trees of the folder differ. */
   count(folder: string, options: CountOptions): Promise<ChangedLines>
   /** Returns the tree `now` with the contents of another tree at some paths. Changes nothing in the folder. */
   plan(folder: string, options: PlanOptions): Promise<PlannedTree>
@@ -54,7 +54,7 @@ export type FolderSnapshot = {
 export type RestoreOptions = {
   readonly sessionId: string
   readonly tree: string
-  /** Relative to the folder. By default, all paths in its work tree that differ from the tree. */
+  /** The paths to restore, relative to the folder. By default, all paths of its work tree that differ from `tree`. */
   readonly paths?: readonly string[]
   readonly signal?: AbortSignal
 }

@@ -386,7 +386,10 @@ class Run {
     reader.leave()
   }
 
-  /** Answers every request and cancels turns that hang, until the session is idle. Nothing may prevent that. */
+  /**
+   * Answers every request and cancels turns that hang, until the session is idle. Throws if the session does not
+   * become idle in time.
+   */
   async settle(): Promise<void> {
     this.#full = 0
     for (const reader of this.readers) if (!reader.connected) await reader.follow(this.#host)

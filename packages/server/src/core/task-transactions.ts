@@ -51,9 +51,9 @@ function closeBlocks(state: SessionState, { taskId }: Pick<Task, 'taskId'>, text
 }
 
 /**
- * Ends every background task, because its process has ended. A task that waits for a person is parked instead if the
- * agent can resume, and its request remains open. Requests outside any turn and any task can no longer be answered,
- * and are closed.
+ * Ends every background task, because the process of the agent has ended. A task that waits for a person is parked
+ * instead if the agent can resume, and its request remains open. Requests outside any turn and any task are closed,
+ * because they can no longer be answered.
  */
 export function loseTasks(
   state: SessionState,

@@ -150,7 +150,7 @@ describe('snapshots', () => {
     expect(await session.events('snapshot.taken')).toHaveLength(4)
   })
 
-  it('are recorded without figures if these cannot be counted', async () => {
+  it('are recorded without counts if the changed lines cannot be counted', async () => {
     const count = () => Promise.reject(new Error('The shadow is gone.'))
     const { test } = await tested({ wrap: (real) => ({ ...real, count }) })
     await using _ = test

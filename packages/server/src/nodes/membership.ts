@@ -74,7 +74,7 @@ export class Membership {
       if (!hasOrphans && !this.#takingOver) this.#pauseMs = this.#pausedUntil = 0
       this.#isFailing = false
     } catch (error) {
-      // Reported once: every scan fails while PostgreSQL is unreachable.
+      // A failure is reported only once, because every scan fails while PostgreSQL is unreachable.
       if (isOutage(error)) log.unreachable(error)
       else if (!this.#isFailing) problem(error, 'look for the other nodes')
       this.#isFailing = true

@@ -93,7 +93,7 @@ it('the route lists the nodes of a PostgreSQL database and never its address', a
   expect((await two.server.ask('/api/nodes?check=some')).status).toBe(400)
 })
 
-it('a check asks every node, and each of which asks the others', async () => {
+it('in a check, a node asks every other node, and each of these asks all others', async () => {
   const databaseUrl = await postgres.database()
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
   await using _ = await nodeUnderTest({ databaseUrl, machine: 'two' })

@@ -114,7 +114,7 @@ async function ask(
     const path = check === 'all' ? '/api/nodes?check=peers' : '/api/nodes'
     const response = await fetch(`${new URL(url).origin}${path}`, { headers, signal, redirect: 'error' })
     if (!credential.isProof(response.headers.get(proofHeader), url, headers[challengeHeader])) {
-      // Cancelled, because the answer of another program may never end.
+      // The body is cancelled, because the answer of another program may never end.
       await response.body?.cancel()
       return response.status === 401 ? 'other-token' : 'not-a-node'
     }

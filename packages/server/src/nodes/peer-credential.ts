@@ -28,7 +28,8 @@ export class PeerCredential {
 
   /** `url` is the address under which the other nodes know this node; empty until the address is known. */
   constructor(token: string, url: () => string, numbers: NodeNumbers) {
-    // Slow on purpose, so that a program cannot find a short shared token by trying guesses against a bearer token.
+    // The derivation of the key is slow on purpose, so that a program cannot find a short shared token by trying
+    // guesses against a bearer token.
     this.#key = scryptSync(token, 'parley nodes 1', 32)
     this.#url = url
     this.#numbers = numbers

@@ -129,7 +129,7 @@ function createRouting({ directory, links, metrics, patienceMs, closing }: Routi
       metrics.forwarded('accepted')
       return { result }
     } catch (error) {
-      // Not counted yet: the metric counts a command once, with its final outcome.
+      // The failure is not counted yet: the metric counts a command once, with its final outcome.
       if (isTemporary(error)) return undefined
       metrics.forwarded(error instanceof ParleyError ? error.code : 'busy')
       throw error

@@ -27,7 +27,7 @@ export function keysInText(text: string): Keys {
     const keys = keysOf(pems?.map((der) => der.toString('base64url')) ?? lines)
     if (keys.size > 0) return keys
   } catch {
-    // Reported below.
+    // The error below reports a text without a valid key.
   }
   throw new ParleyError(
     'validation_error',

@@ -73,7 +73,7 @@ function readKey(file: string): KeyObject | undefined {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {
-    // Reported below.
+    // The error below reports a file without a valid key.
   }
   throw new ParleyError(
     'validation_error',

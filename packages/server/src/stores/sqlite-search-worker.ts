@@ -51,7 +51,7 @@ function startAgain(): void {
   try {
     index.close()
   } catch {
-    // Ignored, because the file is deleted below.
+    // The error is ignored, because the file is deleted below.
   }
   removeSearchFile(file)
   index = new SqliteSearchFile(file)

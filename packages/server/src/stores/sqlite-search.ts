@@ -9,7 +9,10 @@ const program = new URL(`./sqlite-search-worker.${isSource ? 'ts' : 'js'}`, impo
 /** The thread uses some megabytes, so it ends when nobody searches and nothing is recorded. */
 const idleMs = 60_000
 
-/** An index in a SQLite file of its own. A thread works on the file, because this work would delay other work. */
+/**
+ * A search index in a separate SQLite file. A worker thread uses the file, because a long query would block the
+ * server.
+ */
 export function createSqliteSearch(file: string): SearchIndex {
   const thread = new SearchThread(file)
   return {

@@ -39,7 +39,7 @@ export class Spans implements TurnListener {
   readonly #options: SpanOptions
   readonly #tracer: Tracer
   readonly #sessions = new Map<string, Span>()
-  /** Keyed by the watched object, so that dropping that object drops its span. */
+  /** The keys are the watched objects. When a watched object is garbage-collected, its span is too. */
   readonly #spans = new WeakMap<Watched, Span>()
   readonly #texts = new WeakMap<WatchedTurn, string[]>()
 
@@ -237,7 +237,7 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** Only ids, because the name of a person counts as content. */
+/** The attributes contain only ids, because the name of a person counts as content. */
 function actorAttributes(actor: Actor | undefined): Attributes {
   if (!actor) return {}
   const means = actor.device ?? actor.token ?? actor.link

@@ -3,7 +3,7 @@ import { createFolderChanges } from './folder-changes.ts'
 import { createSessionFolder } from './session-folder.ts'
 
 /**
- * A program that discards the changes of one file, commits another file, and merges the commit, again and again until
+ * A program that discards the changes of one file, commits another file and merges the commit, again and again until
  * it is killed.
  */
 const [root = '', folder = '', commandId = '', files = '[]', onto = ''] = process.argv.slice(2)

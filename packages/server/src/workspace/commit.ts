@@ -182,7 +182,7 @@ type AfterCommit = {
 
 /**
  * Stages the files as the hooks have changed them. If another program has made a commit meanwhile, the new commit
- * would undo that commit, so HEAD is moved back to it.
+ * would undo the other commit. In this case, moves HEAD back to the other commit and throws ParleyError `conflict`.
  */
 async function afterCommit(
   git: FolderGit,

@@ -11,7 +11,10 @@ export type Content =
   | { readonly type: 'image'; readonly mimeType: string; readonly data: string }
   | { readonly type: 'binary' }
 
-/** The number of bytes of a file that are needed to show it: all bytes of an image, otherwise the beginning. */
+/**
+ * The number of bytes of a file that are needed to show it: all bytes of an image, the beginning of a text, none of
+ * another file. Throws ParleyError `too_large` for a large image.
+ */
 export function bytesToRead(head: Uint8Array, size: number): number {
   const mimeType = imageType(head)
   if (mimeType === undefined) return isBinary(head) ? 0 : maxTextBytes

@@ -65,7 +65,8 @@ export function createFolderContents(
     async file(given, { path, rev, all }) {
       if (rev !== undefined) {
         const [folder] = given
-        // A snapshot of a folder without a repository contains all its files, so the folder is checked.
+        // A snapshot of a folder without a repository contains all its files. Without `all`, the folder must
+        // therefore be in a repository.
         if (!all) await expectListed(folder, folder)
         const snapshots =
           shadows &&

@@ -182,7 +182,7 @@ describe('contacting a remote', () => {
   })
 })
 
-it('no level finds a repository in a folder that contains the files of a bare repository', async () => {
+it('git refuses to read or change a bare repository in an untrusted folder', async () => {
   const folder = folderForTest()
   git(folder, 'init', '-q', '--bare')
   const { look, change } = untrusted(folder)

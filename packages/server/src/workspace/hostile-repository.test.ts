@@ -100,8 +100,8 @@ const by = {
 
 const everything = hostileCases.map((one) => [one.name, one] as const)
 /**
- * The cases for commands that change something. All settings and filters are one case, because git gets them in the
- * same way for every command, and so are all variables with the PATH.
+ * The cases for commands that change something. Git gets all settings and filters in the same way for every command,
+ * so they are one case. The variables and a program named git in PATH are another one.
  */
 const others = [
   ...everything.filter(
@@ -135,7 +135,7 @@ async function writeThings(path: string, env: Record<string, string | undefined>
   if ((await list().catch(() => [])).length === 0) return false
   await restore(await discard([await see('since.md')]))
   const refused = (error: unknown) => expect(error).toMatchObject({ code: 'not_supported' })
-  // Refused if the repository has a filter for its text files.
+  // The discard is refused if the repository has a filter for its text files.
   await discard([await see('a.txt')]).catch(refused)
   write(path, { 'a.txt': 'again\n' })
   const part = { ...(await see('a.txt')), hunks: await hunks('a.txt') }
@@ -150,7 +150,7 @@ async function writeThings(path: string, env: Record<string, string | undefined>
   return git(path, 'log', '-1', '--format=%s').trim() === 'since'
 }
 
-/** Commits in a worktree and in the folder, and merges the worktree into the folder. Returns whether that could be done. */
+/** Commits in a worktree and in the folder, and merges the worktree into the folder. Returns false if this was refused. */
 async function mergeThings(path: string, root: string, env: Record<string, string | undefined>) {
   const worktrees = createWorktrees({ env, root: join(root, 'merged') })
   const { project } = await projectOf(path)

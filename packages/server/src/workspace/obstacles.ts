@@ -71,7 +71,7 @@ export async function othersAt(
 
 /**
  * The paths of the tree `now` that the moves do not remove. They are computed only if a move creates a path, because
- * only then they can block one.
+ * only a new path can be blocked.
  */
 async function keptAmong(
   at: ShadowFolder,

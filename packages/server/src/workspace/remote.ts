@@ -4,7 +4,7 @@ import type { FolderGit } from './folder-git.ts'
 /** The remote that a branch is pushed to. */
 export type Remote = {
   readonly name: string
-  /** Without credentials. Absent if the remote has no URL. */
+  /** The URL without credentials. Absent if the remote has no URL. */
   readonly url?: string
 }
 

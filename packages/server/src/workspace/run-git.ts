@@ -99,7 +99,7 @@ export async function runProgram(run: Run): Promise<GitResult> {
   }
 }
 
-/** Answers the lines that the program writes, one after the other. The returned function throws what an answer has thrown. */
+/** Answers the lines that the program writes, one after the other. The returned function rejects with the error of an answer. */
 function converse({ stdin, stdout }: ChildProcess, answer: NonNullable<RunOptions['answer']>) {
   let rest = ''
   let failure: { readonly error: unknown } | undefined

@@ -197,7 +197,7 @@ export type ListedSession = {
   readonly updatedAt?: string | null
 }
 
-/** More pages than any agent has. The limit stops a listing that would never end. */
+/** The maximum number of pages of a listing, which ends an endless listing. No agent has so many pages. */
 const maxPages = 200
 
 /** All conversations that the agent lists, or those of one folder. */

@@ -58,7 +58,8 @@ export const gemini: AcpAgent = {
   modes: withPlan,
   options: ['directories'],
   directories: '--include-directories',
-  // Only `write`: if the host also read files, Gemini would treat a missing file as a read error and not create it.
+  // The host performs only `write`: if it also read files, Gemini would treat a missing file as a read error and not
+  // create it.
   files: ['write'],
   conversations: { home: 'GEMINI_CLI_HOME', folder: '.gemini/tmp' },
   terminal: ['gemini', '--resume'],

@@ -13,8 +13,8 @@ import { optionOf } from './translate-session.ts'
 import type { TranslateState } from './translate-state.ts'
 
 /**
- * The client capabilities that Parley offers. It offers no terminals, because an agent runs its commands itself, after
- * it has asked.
+ * The client capabilities that Parley offers. It offers no terminals, because an agent runs its commands itself,
+ * after it has requested permission.
  */
 export function clientCapabilities({ files }: KnownAgent) {
   return {

@@ -163,8 +163,8 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /**
-   * Decides the outcome of the deferred call, which the resumed process asks about by itself. Returns false if no
-   * prompt needs to be sent.
+   * Decides the outcome of the deferred call, for which the resumed process requests permission by itself. Returns
+   * false if no prompt needs to be sent.
    */
   #decideDeferred(deferred: DeferredCall, message: AgentMessage): boolean {
     const isContinued = message.type === 'continue'

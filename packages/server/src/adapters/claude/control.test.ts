@@ -56,7 +56,7 @@ it('the system prompt is accepted at the start of a conversation, and refused la
     await expect(late).rejects.toMatchObject({ code: 'not_supported' })
   }))
 
-it('MCP servers can be changed, and an elicitation of a server is a question', () =>
+it('MCP servers can be changed, and an elicitation of a server becomes a question', () =>
   onBench(world, world.adapter(), async (bench) => {
     const session = await bench.session()
     await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()

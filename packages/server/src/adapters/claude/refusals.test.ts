@@ -6,7 +6,7 @@ import { AgentHome } from '../../testing/agent-home.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { SessionsByMode } from './sessions-by-mode-under-test.ts'
 
-/** A home whose Claude Code settings allow this command. */
+/** A home whose Claude Code settings allow the command `touch`. */
 const home = await AgentHome.forFile()
 mkdirSync(join(home.path, '.claude'))
 writeFileSync(

@@ -152,8 +152,8 @@ describe('the Agent SDK', () => {
   it('is not loaded if it belongs to another user', async () => {
     const { agentsFolder, sdk } = agentsFolderWith({ code: isHere })
     const own = process.getuid?.() ?? 0
-    // Files of root are trusted, so a test that runs as root changes the owner of the file. Otherwise it pretends to run
-    // as a different user.
+    // Files of root are trusted, so a test that runs as root changes the owner of the file. Otherwise the test
+    // pretends to run as a different user.
     if (own === 0) chownSync(join(sdk, 'sdk.mjs'), 12_345, 12_345)
     else vi.spyOn(process, 'getuid').mockReturnValue(own + 1)
     expect(await failureWith(agentsFolder)).toMatch(/ belongs to another user\. /)

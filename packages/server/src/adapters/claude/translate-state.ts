@@ -24,7 +24,7 @@ export type TranslateState = {
   readonly turns: number
   /** Steered prompts that the agent has received but not started. Maps their uuids to our ids. */
   readonly pending: ReadonlyMap<string, string>
-  /** The background task that reported last: the agent's next own turn is about it. */
+  /** The background task that reported last. The agent's next own turn reacts to that report. */
   readonly reported: Task | undefined
   /**
    * The answers that are being streamed. The key is the tool call that started the subagent, or '' for the main agent.

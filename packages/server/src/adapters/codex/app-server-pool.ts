@@ -17,8 +17,8 @@ type Shared = { readonly starting: Promise<AppServer>; readonly giveUp: AbortCon
 export function createAppServerPool(options: () => AppServerOptions) {
   let current: Shared | undefined
   /**
-   * Settles when all earlier processes have ended. The next process waits for this: only one process may write a
-   * conversation.
+   * Settles when all earlier processes have ended. The next process starts only after that, because only one process
+   * may write a conversation.
    */
   let closing: Promise<unknown> = Promise.resolve()
 

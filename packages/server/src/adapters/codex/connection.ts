@@ -68,8 +68,8 @@ export async function connectCodex(pool: AppServerPool, input: ConnectInput): Pr
 }
 
 /**
- * Gives up a conversation that is being opened. If Codex still opens the conversation, it is unloaded. The wait for
- * this has a time limit.
+ * Gives up a conversation that is being opened. If Codex opens the conversation nevertheless, it is unloaded. If
+ * other sessions use the program, waits a limited time for the unloading.
  */
 async function giveUp(lease: Lease, { resume }: ConnectInput, opening: ReturnType<typeof openThread>) {
   const { server, isShared } = lease

@@ -93,7 +93,7 @@ describe('a call before it runs', () => {
   })
 })
 
-it('runs the hook as Node, also inside Electron', () => {
+it('the hook runs in Node, even inside Electron', () => {
   const words = ['/opt/it is/app', 'hook.js']
   const inside = { electron: '40.0.0' }
   expect(hookCommand(words, { platform: 'linux', electron: undefined })).toBe(

@@ -123,7 +123,7 @@ describe('a request for a command', () => {
     ])
   })
 
-  it('marks a command that only reads, and one that reads elsewhere', () => {
+  it('marks a command that only reads, and marks as outside a command in another folder', () => {
     const { requests, asked } = openRequests(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 1, ...shell('call', 'cat "src/*.ts"', { cwd: '/elsewhere' }) })
     expect(asked[0]).toMatchObject({ kind: 'read', input: { command: 'cat "src/*.ts"', cwd: '/elsewhere' } })

@@ -72,8 +72,9 @@ function commandAsk(state: TranslateState, params: NativeCommandApproval): Permi
 }
 
 /**
- * The sandbox permissions, the additional permissions and the other machine of a command. A grant is compared with
- * these values too, so a grant for a sandboxed command does not cover the command outside its sandbox.
+ * The sandbox permissions and the additional permissions of a command, and its machine if that is not the local one.
+ * A grant is compared with these values too, so a grant for a sandboxed command does not cover the command outside
+ * its sandbox.
  */
 function beyondSandbox(
   { additionalPermissions, environmentId, reason }: NativeCommandApproval,

@@ -12,7 +12,7 @@ import type { ModelAnswer } from '../../testing/model-server.ts'
 import { TestReader } from '../../testing/reader.ts'
 import { createCodexAdapter } from './index.ts'
 
-/** A home whose Codex rules allow these commands without asking. */
+/** A home whose Codex rules allow the command `touch` without asking. */
 const home = await AgentHome.forFile()
 mkdirSync(join(home.path, '.codex', 'rules'), { recursive: true })
 writeFileSync(

@@ -74,7 +74,7 @@ export type Call = {
   readonly turn: number | undefined
   readonly output: string
   readonly isCommand: boolean
-  /** Set for a tool of an MCP server. */
+  /** The MCP server of the tool. Absent for other tools. */
   readonly server?: string
   /** Set for a patch. */
   readonly changes?: readonly NativeFileChange[]

@@ -254,7 +254,7 @@ class OpenCodeConnection implements AgentConnection {
   async #fail(error: unknown, round: number): Promise<void> {
     if (!(await this.#server.responds())) return this.#server.checkAlive()
     if (this.#closing || !this.#server.alive || !this.#state.turn || round !== this.#watch.round) return
-    // Only the answer was lost: OpenCode has begun the turn.
+    // OpenCode has begun the turn, so only the answer to the request was lost.
     if (this.#state.turn.begun) return
     const failed = failToBegin(this.#state)
     if (failed.outputs.length > 0) return void this.#give(failed)

@@ -72,7 +72,7 @@ const scenarios: Scenarios = {
   retraction: { prompt: modelPrompt('Break.', { content: broken }) },
 }
 
-/** Breaks off the chosen answer the first time. */
+/** Interrupts the first answer to the prompt with the text `broken`. Later answers are complete. */
 function breakOnce(): void {
   let whole = false
   world.server.wire((event, { body }) => {

@@ -156,7 +156,8 @@ export class PermissionRequests {
       title,
       input,
       ...(reason !== undefined && { reason }),
-      // Checked here, because OpenCode only checks whether a file is outside the repository, and follows no links.
+      // `reachOf` checks the paths again, because OpenCode only checks whether a file is outside the repository, and
+      // follows no links.
       ...reachOf(kind, paths, this.#context.session),
       ...(permission === 'external_directory' && { outside: true }),
       ...diffsIn(metadata),

@@ -19,12 +19,12 @@ const agent = (...permission: NativeRule[]): NativeAgent => ({ name: 'any', mode
 const everything = rule('*', '*', 'ask')
 const free = rule('*', '*', 'allow')
 
-it('makes every permission ask, whatever the settings allow', () => {
+it('sets every permission to ask, whatever the settings allow', () => {
   expect(sessionRules(agent(free, rule('bash', '*', 'allow')))).toEqual([everything])
   expect(sessionRules(undefined)).toEqual([everything])
 })
 
-it('keeps refusals, and makes their exceptions ask', () => {
+it('keeps refusals, and sets their exceptions to ask', () => {
   const rules = sessionRules(
     agent(free, rule('edit', '*', 'deny'), rule('edit', 'plans/*', 'allow'), rule('bash', 'rm *', 'deny')),
   )

@@ -22,7 +22,10 @@ function mentions(text: string, word: string): boolean {
   return new RegExp(`\\b${word}`).test(text)
 }
 
-/** Every scene, except `flood`, that ends by itself without ending the turn. Each is played under its name. */
+/**
+ * A script that plays all scenes after each other, each below its name. Scenes that end the turn or do not end by
+ * themselves are left out, and so is `flood`.
+ */
 function everything(): Script {
   const whole = scenes.filter(
     (scene) => !scene.stops && scene.name !== 'flood' && !scene.script.some((step) => step.type === 'end'),

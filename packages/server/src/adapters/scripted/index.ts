@@ -25,7 +25,7 @@ export type ScriptedAdapterOptions = {
    * echoed.
    */
   readonly script?: (text: string, context: ScriptContext) => Script
-  /** Loads the script and the commands when a session first needs them, instead of `script` and `commands`. */
+  /** Loads the script and the commands when a session first needs them. They replace `script` and `commands`. */
   readonly load?: () => Promise<Pick<ConnectionDeps, 'script' | 'commands'>>
   readonly capabilities?: Capabilities
   readonly modes?: readonly PermissionMode[]

@@ -69,7 +69,7 @@ async function fenceFrom(schema: string, node: number): Promise<void> {
   }
 }
 
-it('tells a paused process that it has lost its sessions, and registers it again', async () => {
+it('a process that was paused drops the sessions that it has lost, and registers again', async () => {
   const proxy = await TcpProxy.open(server.port)
   const node = { url: '', place: 'machine:here', lease: { leaseMs: 4_000, beatMs: 500, marginMs: 1_000 } }
   const { store, ownership } = await openPostgresNode({ url: through(proxy), schema: 'paused', node })

@@ -28,7 +28,7 @@ export function encryptionsOf({ host, tls }: Pick<DatabaseAddress, 'host' | 'tls
   // As in libpq, `require` checks the certificate if authorities are known.
   if (ca === undefined) return [{ rejectUnauthorized: false, ...client }]
   const identity = sslmode === 'verify-full' ? checkServerIdentity : () => undefined
-  // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 would change the default.
+  // The option is set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 would change the default.
   const checks = {
     rejectUnauthorized: true,
     ca,

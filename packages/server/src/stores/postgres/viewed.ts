@@ -17,7 +17,8 @@ export function createPostgresViewed(database: PostgresDatabase): ViewedStore {
       const latest = new Map(files.map(({ path, blob }) => [safeText(path), blob]))
       const viewed = [...latest].flatMap(([path, blob]) => (blob === null ? [] : [{ path, blob }]))
       await database.transaction(
-        // Waits for the deletion of the session, and for other marks in it. Deleting the session waits for this.
+        // Locks the row of the session: a deletion of the session, and other changes of marks in it, run before or
+        // after this transaction.
         ['SELECT 1 FROM sessions WHERE id = $1 FOR NO KEY UPDATE', [whose[0]!]],
         [
           'DELETE FROM viewed WHERE session = $1 AND person = $2 AND path = ANY($3::text[])',

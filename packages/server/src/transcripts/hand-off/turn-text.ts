@@ -27,7 +27,10 @@ const maxLine = 200
 /** The maximum number of tools that a line of counted calls names. */
 const maxNames = 8
 
-/** The text of a turn at each level of detail. A text is made on first use. With less detail, it is never longer. */
+/**
+ * The text of a turn at each level of detail. A text is made on first use. A text with less detail is never longer
+ * than one with more detail.
+ */
 export function turnText(turn: ToldTurn): TurnText {
   const texts = new Map<Detail, string>([['left-out', '']])
   const least = leastLength(turn)

@@ -1,7 +1,10 @@
 import { useState } from 'react'
 import { errorText } from './error-text.logic.ts'
 
-/** Sends what a form contains, one time at once. If that fails, the form shows the problem. */
+/**
+ * Sends the contents of a form. A second call while the first is pending is ignored. If sending fails, the
+ * form shows the problem.
+ */
 export function useSubmission() {
   const [problem, setProblem] = useState<string>()
   const [isBusy, setBusy] = useState(false)

@@ -14,7 +14,7 @@ import { useSessionId, useSessionState } from '../session-data/session-context.t
 import { worktreeRemoval } from '../session-data/worktree-removal.ts'
 import { mergeText, sentMerge, shownPaths } from './merge-text.logic.ts'
 
-/** Says what a merge into the base branch would do, and makes it. Nothing happens before the person confirms. */
+/** Shows a preview of the merge into the base branch, and merges when the person confirms. */
 export default function MergeDialog({ onClose }: { onClose: () => void }) {
   const id = useSessionId()
   const { preview, error, read } = usePreview(id)
@@ -40,7 +40,7 @@ export default function MergeDialog({ onClose }: { onClose: () => void }) {
 function usePreview(id: string) {
   const [state, setState] = useState<{ preview?: MergePreview; error?: string }>({})
   const [asked, setAsked] = useState(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` asks again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `asked` repeats the request
   useEffect(
     () =>
       abortable((signal) =>
@@ -112,7 +112,11 @@ function Merge({ preview, onClose, onOutdated }: MergeProps) {
       </div>
       <Buttons onClose={onClose}>
         {preview.conflicts.length > 0 && (
-          <Button look="primary" onClick={ask} title="Puts a draft into the message field. You send it">
+          <Button
+            look="primary"
+            onClick={ask}
+            title="Puts a draft into the message field, which you can edit and send"
+          >
             Ask the agent to resolve
           </Button>
         )}
@@ -148,7 +152,12 @@ function Facts({ preview }: { preview: MergePreview }) {
       <p>{mergeText(preview)}</p>
       {refused && <p className="pt-2 text-wait">{visible(refused.message)}</p>}
       <Paths title="Conflicts" paths={conflicts} total={conflicts.length} alarming />
-      <Paths title="Not committed there, and in the way" paths={blocked} total={blocked.length} alarming />
+      <Paths
+        title="Uncommitted files that the merge would overwrite"
+        paths={blocked}
+        total={blocked.length}
+        alarming
+      />
       {uncommittedCount > 0 && (
         <Paths
           title={`${plural(uncommittedCount, 'changed file')} not committed, and not merged. Commit ${uncommittedCount === 1 ? 'it' : 'them'} first to merge ${uncommittedCount === 1 ? 'it' : 'them'} too`}
@@ -232,7 +241,7 @@ function Ways({ preview, way, message, onWay, onMessage }: WaysProps) {
   return (
     <>
       <fieldset className="flex flex-col pt-3">
-        <legend className="sr-only">How to merge</legend>
+        <legend className="sr-only">Kind of merge</legend>
         {ways.map(([value, label]) => (
           <label key={value} className="flex min-h-7 items-center gap-1.5 pointer-coarse:min-h-11">
             <input

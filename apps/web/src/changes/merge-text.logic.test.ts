@@ -22,7 +22,7 @@ describe('a merge', () => {
       '2 commits of fix into main, which has no other commits. The files in /app change too.',
     )
     expect(mergeText({ ...preview, into: { branch: 'main', commit: 'm' }, fastForward: false })).toBe(
-      '2 commits of fix into main. main is checked out nowhere, so only the branch moves.',
+      '2 commits of fix into main. main is not checked out, so only the branch moves.',
     )
     expect(mergeText({ ...preview, refused, conflicts: ['a'] })).toBe(
       '2 commits of fix into main: there are conflicts.',

@@ -1,7 +1,7 @@
 import type { CommandInput, MergePreview, MergeWay } from '@parley/protocol'
 import { plural, visible } from '../base/format.logic.ts'
 
-/** What would be merged where, in one or two sentences. */
+/** The commits, the base branch and the folder of the merge, in one or two sentences. */
 export function mergeText({
   branch,
   into,
@@ -15,14 +15,14 @@ export function mergeText({
   if (conflicts.length > 0) return `${what}: there are conflicts.`
   const where =
     into.folder === undefined
-      ? `${visible(into.branch)} is checked out nowhere, so only the branch moves.`
+      ? `${visible(into.branch)} is not checked out, so only the branch moves.`
       : `The files in ${visible(into.folder)} change too.`
   return `${what}${fastForward && !refused ? ', which has no other commits' : ''}. ${where}`
 }
 
 const shown = 12
 
-/** The first of the paths, and how many more there are. */
+/** The first paths, and the number of further paths. */
 export function shownPaths(paths: readonly string[], total: number): string[] {
   const named = paths.slice(0, shown).map(visible)
   return total > named.length ? [...named, `and ${total - named.length} more`] : named
@@ -30,7 +30,7 @@ export function shownPaths(paths: readonly string[], total: number): string[] {
 
 type Merge = Omit<Extract<CommandInput, { type: 'branch.merge' }>, 'commandId'>
 
-/** The command that merges what the preview shows. Undefined if that cannot be merged. */
+/** The command for the merge of the preview. Undefined if the merge is refused. */
 export function sentMerge(
   { refused, branch, commit, into }: MergePreview,
   { way, message }: { way: MergeWay; message: string },

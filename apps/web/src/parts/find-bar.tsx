@@ -9,17 +9,17 @@ type Props = {
   count: number
   /** The position of the current match, such as "3 of 12". Shown if there are matches. */
   position: string
-  /** Whether the query is one that is searched for. */
+  /** Whether a search runs for the query. */
   isSearch?: boolean
   onQuery: (query: string) => void
   onStep: (by: number) => void
-  /** Called instead of `onStep` when the query is not one that is searched for. */
+  /** Called instead of `onStep` if no search runs for the query. */
   onEnter?: () => void
   onClose: () => void
   className?: string
 }
 
-/** The bar at the top of a panel, with which a text is found in it. */
+/** The search bar at the top of a panel. */
 export function FindBar(props: Props) {
   const { label, placeholder, query, count, position, isSearch = query !== '', className = '' } = props
   const { onQuery, onStep, onEnter, onClose } = props

@@ -97,8 +97,8 @@ export function Toasts() {
 }
 
 /**
- * The toasts while a modal dialog is open: the page behind it can be neither used nor read. The last part of each
- * dialog.
+ * The toasts while a modal dialog is open, because the page behind it can be neither used nor read. Each
+ * dialog contains this component as its last part.
  */
 export function DialogToasts() {
   const id = useId()

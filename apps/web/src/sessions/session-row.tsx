@@ -119,7 +119,7 @@ function RowLink(props: Props & { id: string }) {
 function Facts({ session, projectName, branch }: Props) {
   const failed = failureText(session)
   const hasNews = failed !== undefined || session.paused !== undefined || session.waiting > 0
-  // What needs attention needs the room.
+  // The figures leave the room to a failure, paused prompts or open requests.
   const changed = hasNews ? undefined : session.changed
   return (
     <>

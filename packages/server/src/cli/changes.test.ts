@@ -52,7 +52,7 @@ it('changes, discard, commit, push and pr work on the folder of a session', asyn
 
   const preview = await home.run(['merge', 'last', '--preview'])
   expect(preview.stdout).toContain('fix into main: 2 commits, 2 files\n')
-  expect(preview.stdout).toMatch(/^It can be fast-forwarded\.$/m)
+  expect(preview.stdout).toMatch(/^The merge is a fast-forward\.$/m)
   const merged = JSON.parse((await home.run(['merge', 'last', '--squash', '--json'])).stdout)
   expect(merged).toMatchObject({ type: 'branch.merged', into: 'main', way: 'squash', commits: 2 })
   expect(git(app, 'log', '-1', '--format=%an %B', 'main').trim()).toBe(

@@ -235,7 +235,7 @@ function previewLines(preview: MergePreview): string[] {
     ...(uncommittedCount > 0
       ? [`${uncommittedCount} changed files are not committed, and would not be merged.`]
       : []),
-    refused?.message ?? (fastForward ? 'It can be fast-forwarded.' : 'It can be merged with a merge commit.'),
+    refused?.message ?? (fastForward ? 'The merge is a fast-forward.' : 'The merge makes a merge commit.'),
   ]
 }
 

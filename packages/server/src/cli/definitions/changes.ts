@@ -56,7 +56,7 @@ export function addBranchCommands({ add, run }: Registry): void {
     'parley merge last --squash -m "Fix the parser"',
   )
     .argument(...sessionArgument)
-    .option('--preview', 'only say what would be merged, and whether it can be')
+    .option('--preview', 'print a preview of the merge, and change nothing')
     .option('--squash', 'make one commit of all changes')
     .option('-m, --message <text>', 'the message of the new commit')
     .option(...json)

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '@parley/protocol'
+import { errorInfoOf, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../stores/memory.ts'
 import { killableStore } from '../testing/killable-store.ts'
@@ -152,11 +152,18 @@ describe('session.hand-over', () => {
     await using world = await hostUnderTest()
     const earlier = await earlierSession(world)
     const other = await world.create()
-    const handOver = (into: string) => earlier.command({ type: 'session.hand-over', into })
-    await expect(handOver('ses_none')).rejects.toMatchObject({ code: 'not_found' })
-    await expect(handOver(other.id)).rejects.toMatchObject({ code: 'conflict' })
+    const handOver = (into: string, commandId?: string) =>
+      earlier.command({ type: 'session.hand-over', into, ...(commandId !== undefined && { commandId }) })
+    const refusal = async (into: string) => {
+      const error = await handOver(into, `hand-over:${into}`).catch((thrown: unknown) => thrown)
+      return JSON.stringify(errorInfoOf(error)).replaceAll(into, '<into>')
+    }
+    expect(await refusal('ses_none')).toContain('"not_found"')
+    // Both answers are the same, so nobody learns whether a session exists.
+    expect(await refusal(other.id)).toBe(await refusal('ses_none'))
     const { id } = await world.host.create({ agent: 'scripted', from: { sessionId: earlier.id } })
-    await expect(handOver(id)).rejects.toMatchObject({ code: 'validation_error' })
+    for (const into of [id, other.id, 'ses_none'])
+      await expect(handOver(into)).rejects.toMatchObject({ code: 'validation_error' })
     expect(await earlier.events('session.handed-over')).toHaveLength(1)
   })
 })

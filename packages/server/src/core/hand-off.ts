@@ -108,18 +108,18 @@ export function handOverId(into: string): string {
 
 /**
  * Returns the agent of the session that continues the work. Throws ParleyError unless that session exists and names
- * this session as its origin: a recorded hand-off always refers to an existing session.
+ * this session as its origin: a recorded hand-off always refers to an existing session. The error for a session with
+ * another origin is the one for an unknown session, because the caller may not be permitted to know that it exists.
  */
 export async function agentContinuing(
   store: Pick<SessionStore, 'load'>,
   sessionId: string,
   { into, commandId }: CommandOf<'session.hand-over'>,
 ): Promise<string> {
-  const child = (await store.load(into))?.state
-  if (!child) throw new ParleyError('not_found', `There is no session ${into}. Create it with from.`)
-  if (child.handedFrom?.sessionId !== sessionId)
-    throw new ParleyError('conflict', `The session ${into} does not continue this session.`)
   if (commandId !== handOverId(into))
     throw new ParleyError('validation_error', `The commandId of this command must be ${handOverId(into)}.`)
-  return child.agent
+  const child = (await store.load(into))?.state
+  if (child?.handedFrom?.sessionId === sessionId) return child.agent
+  const message = `There is no session ${into} that continues this session. Create it with from.`
+  throw new ParleyError('not_found', message)
 }

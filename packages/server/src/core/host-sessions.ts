@@ -207,9 +207,11 @@ function createDeletion(services: SessionServices, sessions: OpenSessions) {
     const destroy = (session: LiveSession) => {
       cwd = session.state.cwd
       worktree = session.state.worktree
-      return session.destroy(() =>
-        store.delete(sessionId, undefined, deletedEntry(services, session.state, by)),
-      )
+      return session.destroy(async () => {
+        if (worktree?.remote)
+          await (await import('./remote-worktrees.ts')).keepRemoteMark(services, session.state)
+        return store.delete(sessionId, undefined, deletedEntry(services, session.state, by))
+      })
     }
     if (!(await sessions.delete(sessionId, destroy, isDue))) return false
     services.rules.forgetSession(sessionId)
@@ -220,7 +222,7 @@ function createDeletion(services: SessionServices, sessions: OpenSessions) {
       ?.forget(cwd, sessionId)
       .catch((error: unknown) => problem({ error, doing: 'remove snapshots', sessionId }))
     if (worktrees && worktree && worktree.of === undefined)
-      removeIfNothingLost(worktrees, worktree).catch((error: unknown) =>
+      removeIfNothingLost(services, worktrees, worktree).catch((error: unknown) =>
         problem({ error, doing: 'remove a worktree', sessionId }),
       )
     return true
@@ -228,9 +230,13 @@ function createDeletion(services: SessionServices, sessions: OpenSessions) {
 }
 
 /** Loads the code on first use. */
-async function removeIfNothingLost(worktrees: Worktrees, worktree: PlannedWorktree): Promise<void> {
+async function removeIfNothingLost(
+  services: SessionServices,
+  worktrees: Worktrees,
+  worktree: PlannedWorktree,
+): Promise<void> {
   const loaded = await import('./host-worktrees.ts')
-  await loaded.removeIfNothingLost(worktrees, worktree)
+  await loaded.removeIfNothingLost(services, worktrees, worktree)
 }
 
 /** Commands that need neither the agent nor the folder. They are accepted while the place is awaited. */

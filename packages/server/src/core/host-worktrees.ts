@@ -11,6 +11,7 @@ import {
   type WorktreeOffer,
 } from '@parley/protocol'
 import type { HostOptions } from './host-options.ts'
+import { dropRemoteMark } from './remote-worktrees.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionStore } from './session-store.ts'
 import { othersIn, settingsFor, worktreesOf } from './session-worktrees.ts'
@@ -89,7 +90,9 @@ export function createHostWorktrees({ services, folders, state: stateOf }: Parts
         const message = `The worktree ${name} belongs to the session ${folder.sessionId}. Remove it there (worktree.remove).`
         throw new ParleyError('conflict', message, { details: { session: folder.sessionId } })
       }
-      await worktrees.remove(orphan, { branch: orphan.branch === '' ? 'keep' : branch, head: orphan.base })
+      const fate = orphan.branch === '' ? 'keep' : branch
+      const left = await worktrees.remove(orphan, { branch: fate, head: orphan.base })
+      if (left === 'deleted') await dropRemoteMark(services, orphan.path)
     },
   }
 }
@@ -125,9 +128,14 @@ async function listed(
  * Removes the worktree of a deleted session if this loses nothing. Otherwise the worktree stays, and is listed as an
  * orphan.
  */
-export async function removeIfNothingLost(worktrees: Worktrees, worktree: PlannedWorktree): Promise<void> {
+export async function removeIfNothingLost(
+  services: SessionServices,
+  worktrees: Worktrees,
+  worktree: PlannedWorktree,
+): Promise<void> {
   if (!(await worktrees.isThere(worktree))) return
   const { head, loss } = await worktrees.examine(worktree)
   if (!losesNothing(loss)) return
-  await worktrees.remove(worktree, { branch: 'delete', ...(head !== undefined && { head }) })
+  const left = await worktrees.remove(worktree, { branch: 'delete', ...(head !== undefined && { head }) })
+  if (left === 'deleted') await dropRemoteMark(services, worktree.path)
 }

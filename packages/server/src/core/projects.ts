@@ -15,6 +15,7 @@ import { checked } from './checked.ts'
 import { type Clock, withinTime } from './clock.ts'
 import type { HostOptions } from './host-options.ts'
 import type { ProjectGroup, SessionStore, StoredProjectSetting } from './session-store.ts'
+import { isRemoteMark } from './session-worktrees.ts'
 
 /** The projects of the sessions: their numbers of sessions, and the settings that people have set. */
 export type Projects = {
@@ -62,7 +63,7 @@ export async function createProjects(parts: ProjectParts): Promise<Projects> {
 
   async function list(within?: ProjectLimits): Promise<Project[]> {
     const groups = await store.projectGroups(defined({ sessions: within?.sessions }))
-    const settings = within ? [] : await store.projectSettings()
+    const settings = within ? [] : (await store.projectSettings()).filter((one) => !isRemoteMark(one))
     const found = new Map<string, ProjectGroup[]>()
     for (const group of groups) {
       if (within && !within.permits(group)) continue

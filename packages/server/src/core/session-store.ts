@@ -134,8 +134,14 @@ export type ProjectGroup = ProjectAt & {
   readonly usedAt: number
 }
 
+/**
+ * Marks the branch of a worktree that began at a branch of a remote, after its session was deleted. The value is the path
+ * of the worktree.
+ */
+export type RemoteMark = `remote ${string}`
+
 export type StoredProjectSetting = ProjectAt & {
-  readonly field: ProjectField
+  readonly field: ProjectField | RemoteMark
   readonly value: ProjectSettings[ProjectField] | null
   readonly at: number
   readonly by?: Actor

@@ -1,6 +1,6 @@
 import { defined, ParleyError, type PlannedWorktree } from '@parley/protocol'
 import type { SessionServices } from './session-services.ts'
-import type { SessionStore } from './session-store.ts'
+import type { RemoteMark, SessionStore, StoredProjectSetting } from './session-store.ts'
 import type { Worktrees } from './worktrees.ts'
 
 /** Functions for worktrees that several parts of core use. */
@@ -27,6 +27,13 @@ export async function settingsFor(
   const own = rows.filter((row) => row.project === project && row.place === place)
   return Object.fromEntries(own.map(({ field, value }) => [field, value]))
 }
+
+/** Whether a stored setting is a mark of a branch, which nobody has set and nobody is shown. */
+export function isRemoteMark(setting: Pick<StoredProjectSetting, 'field'>): boolean {
+  return setting.field.startsWith(remoteMark(''))
+}
+
+export const remoteMark = (branch: string): RemoteMark => `remote ${branch}`
 
 /** The worktree of another session, in the form in which a session that works in it records the worktree. */
 export function sharedWorktree(sessionId: string, worktree: PlannedWorktree): PlannedWorktree {

@@ -1,102 +1,8 @@
-import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { NewWorktree, ProjectSettings } from '@parley/protocol'
-import { afterEach, describe, expect, it } from 'vitest'
-import { processMarks } from '../adapters/marked-processes.ts'
+import { describe, expect, it } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
-import { createSessionFolder } from '../workspace/session-folder.ts'
-import { createWorktrees } from '../workspace/worktrees.ts'
-import {
-  type HostUnderTest,
-  type HostUnderTestOptions,
-  hostUnderTest,
-  type SessionUnderTest,
-} from './host-under-test.ts'
-
-function git(folder: string, ...args: string[]): string {
-  const who = ['-c', 'user.name=p', '-c', 'user.email=p@example.com']
-  return execFileSync('git', [...who, ...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' }).trim()
-}
-
-function write(folder: string, files: Record<string, string>): void {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), text)
-  }
-}
-
-const open: HostUnderTest[] = []
-afterEach(async () => {
-  for (const test of open.splice(0)) await test[Symbol.asyncDispose]()
-})
-
-type Given = Pick<HostUnderTestOptions, 'limits'> & {
-  readonly settings?: Partial<ProjectSettings>
-  readonly freeBytes?: () => Promise<number>
-}
-
-/** A host with a repository of two commits, ignored files, and one change that is not committed. */
-async function tested({ settings = {}, freeBytes, limits }: Given = {}) {
-  const root = join(folderForTest(), 'worktrees')
-  mkdirSync(root)
-  const sessionFolder = createSessionFolder({ env: process.env, root: folderForTest() })
-  const worktrees = createWorktrees({
-    env: process.env,
-    root,
-    marks: processMarks,
-    ...(freeBytes && { freeBytes }),
-  })
-  const test = await hostUnderTest({ sessionFolder, worktrees, ...(limits && { limits }) })
-  open.push(test)
-  const repository = realpathSync(test.cwd)
-  git(repository, 'init', '-q', '-b', 'main')
-  write(repository, { 'a.txt': 'one\n', 'sub/b.txt': 'b\n', '.gitignore': '.env*\nnode_modules/\n*.key\n' })
-  git(repository, 'add', '-A')
-  git(repository, 'commit', '-qm', 'first')
-  write(repository, { 'a.txt': 'edited\n', '.env': 'SECRET=1\n', 'node_modules/x/index.js': 'x\n' })
-  const project = join(repository, '.git')
-  const set = (fields: Partial<ProjectSettings>) =>
-    test.store.setProjectSettings(
-      Object.entries(fields).map(([field, value]) => ({
-        project,
-        field: field as 'setup',
-        value: value as string,
-        at: 0,
-      })),
-    )
-  await set(settings)
-  return {
-    ...{ test, repository, root, set },
-    create: (worktree: NewWorktree = {}, more: object = {}) => test.create({ worktree, ...more }),
-  }
-}
-
-const worktreeOf = async (session: SessionUnderTest) => (await session.state()).worktree
-
-async function reaches(session: SessionUnderTest, phase: string) {
-  const seen = async () => {
-    const { phase: now, failure } = (await worktreeOf(session)) ?? {}
-    return now === phase ? phase : { now, failure }
-  }
-  await expect.poll(seen, { timeout: 20_000 }).toBe(phase)
-  const worktree = await worktreeOf(session)
-  if (!worktree) throw new Error('no worktree')
-  return worktree
-}
-
-const shell = (path: string, text = 'x\n') =>
-  ({ type: 'tool', name: 'Bash', kind: 'execute', effect: { writeFile: { path, text } } }) as const
-const branches = (folder: string) => git(folder, 'branch', '--format=%(refname:short)').split('\n')
+import { branches, git, reaches, shell, tested, worktreeOf, write } from './worktrees-under-test.ts'
 
 describe('a session with a worktree', () => {
   it('works on a branch of its own in the data folder, and leaves the folder that it was made from alone', async () => {
@@ -235,38 +141,6 @@ describe('a session with a worktree', () => {
     const chosen = await reaches(await create({ copy: ['.env', 'link.key'] }), 'ready')
     expect(chosen.made).toEqual({ copied: ['.env'], leftOut: [{ path: 'link.key', reason: 'not-copied' }] })
     expect(readdirSync(chosen.path).toSorted()).toEqual(['.env', '.git', '.gitignore', 'a.txt', 'sub'])
-  })
-
-  it('inherits nothing from its project if it begins at a branch of a remote', async () => {
-    const { test, repository, create } = await tested({
-      settings: { setup: 'touch prepared', copy: ['.env'] },
-    })
-    await test.host.trust(repository)
-    git(repository, 'update-ref', 'refs/remotes/origin/theirs', 'HEAD')
-    const session = await create({ base: 'origin/theirs' })
-    const { path, remote } = await reaches(session, 'ready')
-    expect([remote, existsSync(join(path, 'prepared')), existsSync(join(path, '.env'))]).toEqual([
-      true,
-      false,
-      false,
-    ])
-    expect((await test.host.detail(session.id, 0)).trusted).toBe(false)
-    // A worktree that begins at the branch or in the folder of that worktree inherits nothing either.
-    const [{ worktree }] = [await test.host.state(session.id)]
-    const input = { agent: 'scripted', worktree: {} }
-    const nested = [
-      await create({ base: worktree?.branch ?? '' }),
-      { id: (await test.host.create({ ...input, cwd: path })).id },
-    ]
-    for (const one of nested) {
-      await expect.poll(async () => (await test.host.state(one.id)).worktree?.phase).toBe('ready')
-      const { cwd, worktree: made } = await test.host.state(one.id)
-      expect([made?.remote, existsSync(join(cwd, 'prepared')), existsSync(join(cwd, '.env'))]).toEqual([
-        true,
-        false,
-        false,
-      ])
-    }
   })
 })
 

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
+export { randomFrom } from '../../packages/server/src/testing/random-from.ts'
+
 /** A real server process on its own data folder, which can be killed and restarted at the same address. */
 export class KillableServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'parley-kill-'))
@@ -12,7 +14,7 @@ export class KillableServer {
   /** The environment of Claude, with the address of its model; without it Claude is not signed in. */
   claudeEnvironment: Readonly<Record<string, string>> = {}
   /** Variables of the server process in addition to the variables of the test. */
-  environment: Readonly<Record<string, string>> = {}
+  environment: Readonly<Record<string, string | undefined>> = {}
   /** The server's log, for a failing test to show. */
   log = ''
   port = 0
@@ -76,17 +78,6 @@ export class KillableServer {
   async dispose(): Promise<void> {
     await this.end('SIGKILL')
     rmSync(this.folder, { recursive: true, force: true })
-  }
-}
-
-/** A pseudo-random sequence, so that a failing run can be repeated. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }
 

@@ -1,19 +1,14 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { processesIn } from '../testing/child-processes.ts'
 import { folderForTest } from '../testing/temporary-folder.ts'
 import { peopleIn, person, repository } from './folder-changes-under-test.ts'
 import { git, write } from './hostile-repository-under-test.ts'
+import { KilledProgram, killSeed } from './kill-under-test.ts'
 
 const kills = Number(process.env.PARLEY_FOLDER_KILLS ?? 5)
-const program = fileURLToPath(new URL('./change-kill-under-test.ts', import.meta.url))
 
-it('after a kill at any moment, repeating a discard, a commit and a merge completes each of them exactly once', async () => {
+it(`after a kill at any moment, repeating a discard, a commit and a merge completes each of them exactly once (seed ${killSeed})`, async () => {
   const root = join(folderForTest(), 'shadows')
   const main = repository({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
   const folder = join(folderForTest(), 'work')
@@ -21,7 +16,8 @@ it('after a kill at any moment, repeating a discard, a commit and a merge comple
   const env = { ...process.env, HOME: person().HOME }
   const { see, discard, restore, commit, merge } = peopleIn(folder, { env, root })
   const count = () => Number(git(folder, 'rev-list', '--count', 'HEAD'))
-  for (let kill = 0; kill < kills; kill++) {
+  const killed = new KilledProgram({ program: './change-kill-under-test.ts', folders: [main, folder], env })
+  for (let kill = 0; kill <= kills; kill++) {
     write(folder, { 'a.txt': `discarded ${kill}\n`, 'b.txt': `committed ${kill}\n` })
     git(folder, 'add', 'a.txt')
     git(main, 'commit', '-q', '--allow-empty', '-m', 'Meanwhile')
@@ -29,17 +25,7 @@ it('after a kill at any moment, repeating a discard, a commit and a merge comple
     const files = [await see('a.txt'), await see('b.txt')] as const
     const before = count()
     const id = `kill ${kill}`
-    const args = ['--conditions=source', program, root, folder, id, JSON.stringify(files), onto]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
-    const exited = once(child, 'exit')
-    await once(child.stdout, 'data')
-    // The kill comes at a random moment; the test does not depend on what has happened by then.
-    await setTimeout(Math.random() * 1000)
-    child.kill('SIGKILL')
-    await exited
-    // A git process that the killed process started continues for a moment.
-    for (const place of [main, folder])
-      await expect.poll(() => processesIn(place), { timeout: 20_000 }).toEqual([])
+    await killed.run([root, folder, id, JSON.stringify(files), onto])
 
     const discarded = await discard([files[0]], 'HEAD', id)
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('one\n')

@@ -9,4 +9,5 @@ for (let round = 0; ; round++) {
   writeSync(1, `to ${to === one ? 'one' : 'two'}\n`)
   await move(folder, { sessionId: 'ses_1', from, to, again: true })
   await snapshot(folder, { sessionId: 'ses_1' })
+  if (round % 2 === 1) writeSync(1, 'again\n')
 }

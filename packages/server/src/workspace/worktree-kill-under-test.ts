@@ -21,4 +21,5 @@ for (;;) {
   await worktrees.make(worktree, { trusted: false, signal, head, branch: 'keep' })
   await folders.restore(worktree.path, { sessionId: 'ses_1', tree })
   await worktrees.remove(worktree, { branch: 'delete', head })
+  process.stdout.write('again\n')
 }

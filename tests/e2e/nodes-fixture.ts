@@ -100,6 +100,8 @@ export type NodesOptions = {
   readonly lease?: Lease
   /** The environment of Claude on each node. */
   readonly claudeEnvironment?: Readonly<Record<string, string>>
+  /** Variables of every node, in addition to those of the test. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 /** Three nodes on one machine: they share a PostgreSQL, a token and the conversations of the scripted agent. */
@@ -117,7 +119,11 @@ export class NodesFixture implements AsyncDisposable {
     this.balancer = parts.balancer
   }
 
-  static async start({ lease, claudeEnvironment = {} }: NodesOptions = {}): Promise<NodesFixture> {
+  static async start({
+    lease,
+    claudeEnvironment = {},
+    environment,
+  }: NodesOptions = {}): Promise<NodesFixture> {
     const postgres = await PostgresServer.open()
     const databaseUrl = await postgres.database()
     const [a, b, c] = await Promise.all(
@@ -133,6 +139,7 @@ export class NodesFixture implements AsyncDisposable {
       url.port = String(database.port)
       server.claudeEnvironment = claudeEnvironment
       server.environment = {
+        ...environment,
         PARLEY_DATABASE_URL: url.href,
         PARLEY_NODE_URL: inbound.url,
         PARLEY_PLACE: 'here',

@@ -155,7 +155,8 @@ it('every change is accepted by any node, and every node then gives the same ans
 
 it('the table `reads` contains every route that reads data shared by all nodes', () => {
   const shared = (Object.keys(routes) as RouteName[]).filter(
-    (name) => routes[name].method === 'GET' && ['any', 'place', 'owner'].includes(whereServed[name]),
+    (name) =>
+      routes[name].method === 'GET' && ['any', 'place', 'snapshots', 'owner'].includes(whereServed[name]),
   )
   // These routes are not compared: the list of nodes marks the node that answers, projects have branches only
   // where their folders are, a preview needs snapshots, the session has neither a worktree nor a pull

@@ -86,6 +86,26 @@ it('a node at the place of the session reads the folder itself; another one pass
   expect(owner.server.log.slice(before).join('')).toContain(path)
 })
 
+it('the owner of the session answers a request about snapshots, and another node at its place only if the owner cannot be reached', async () => {
+  const path = `/api/sessions/${id}/changes`
+  const answeredBy = async (node: ServingNode, query: string) => {
+    const before = nodes.map(({ server }) => server.log.length)
+    const { status } = await node.server.ask(`${path}${query}`)
+    const answered = nodes.filter(({ server }, index) =>
+      server.log.slice(before[index]).join('').includes(path),
+    )
+    return [status, answered.includes(owner) ? 'the owner' : 'itself']
+  }
+  for (const query of ['?scope=turn', '?scope=session', '/patch?scope=turn&path=one.txt'])
+    expect(await answeredBy(beside, query)).toEqual([200, 'the owner'])
+  expect(await answeredBy(beside, '?scope=commit')).toEqual([200, 'itself'])
+  expect(await answeredBy(far, '?scope=turn')).toEqual([200, 'the owner'])
+  await owner.inbound.close()
+  expect(await answeredBy(beside, '?scope=turn')).toEqual([200, 'itself'])
+  await owner.inbound.open()
+  expect(await answeredBy(beside, '?scope=turn')).toEqual([200, 'the owner'])
+})
+
 it('a HEAD request is passed on as a HEAD request', async () => {
   for (const node of nodes) {
     const { status, text, headers } = await node.server.ask(`/api/sessions/${id}/files`, { method: 'HEAD' })

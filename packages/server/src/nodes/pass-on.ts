@@ -23,7 +23,7 @@ import { createAccessTokens } from './access-tokens.ts'
 import { isNodeUrl, type PeerCredential } from './peer-credential.ts'
 import { askPeer, type PeerRequest, upgradePeer } from './peer-request.ts'
 import { connectSockets, copyAnswer, PeerConnections, passedHeaders, upgradeHeaders } from './relay.ts'
-import { whereServed } from './where-served.ts'
+import { isAboutSnapshots, whereServed } from './where-served.ts'
 
 type Directory = Pick<PostgresOwnership, 'living' | 'whereabouts'>
 
@@ -79,16 +79,19 @@ export class PassOn implements OtherNodes {
   readonly suffix = (): string => suffixOf(this.#url())
 
   async answer(request: PassedRequest): Promise<boolean> {
-    const nodes = await this.#nodesFor(request)
-    if (!nodes) return false
+    const answerers = await this.#nodesFor(request)
+    if (!answerers) return false
     if (request.isFromNode) {
       const message = 'This request was passed on to a node that cannot answer it. Try again.'
       throw new ParleyError('conflict', message, { details: { moved: true } })
     }
-    await this.#pass(request, nodes).catch((error) => {
+    try {
+      await this.#pass(request, answerers.nodes)
+      return true
+    } catch (error) {
+      if (answerers.orHere && isUnconnected(error)) return false
       throw request.route.scope === 'open' && hasCode(error, 'busy') ? outOfReach() : error
-    })
-    return true
+    }
   }
 
   clientAddress({ headers }: IncomingMessage): string | undefined {
@@ -141,21 +144,26 @@ export class PassOn implements OtherNodes {
   }
 
   /** The nodes that can answer the request, the best node first. Undefined if this node must answer it. */
-  async #nodesFor({ route, params, body }: PassedRequest): Promise<readonly string[] | undefined> {
+  async #nodesFor({ route, params, query, body, isFromNode }: PassedRequest): Promise<Answerers | undefined> {
     const name = names.get(route)
     const where = name && whereServed[name]
-    if (where === 'place') return this.#nodesAt(String(params?.id))
+    const byOwner = where === 'snapshots' && !isFromNode && isAboutSnapshots(query)
+    if (where === 'place' || where === 'snapshots') return this.#nodesAt(String(params?.id), byOwner)
     if (where !== 'maker') return undefined
     const { id, code, nonce, state } = { ...params, ...(body as object) } as Record<string, unknown>
     const maker = await this.#makerOf(String(id ?? code ?? nonce ?? state))
-    return maker === undefined ? undefined : [maker]
+    return maker === undefined ? undefined : { nodes: [maker] }
   }
 
-  async #nodesAt(sessionId: string): Promise<readonly string[] | undefined> {
+  async #nodesAt(sessionId: string, byOwner: boolean): Promise<Answerers | undefined> {
     const found = await this.#directory.whereabouts(sessionId)
-    if (!found || found.isHere) return undefined
+    if (!found) return undefined
+    if (found.isHere) {
+      const owner = byOwner && found.owner !== undefined ? this.#others([found.owner]) : []
+      return owner.length > 0 ? { nodes: owner, orHere: true } : undefined
+    }
     const nodes = this.#others(found.nodes)
-    if (nodes.length > 0) return nodes
+    if (nodes.length > 0) return { nodes }
     throw new ParleyError(
       'busy',
       `The folder of this session is on ${found.machine}, where no server runs. Start a server there, or wait until one runs.`,
@@ -209,8 +217,7 @@ export class PassOn implements OtherNodes {
       try {
         return await this.#ask({ ...asked, url })
       } catch (error) {
-        const isLast = index === nodes.length - 1
-        if (isLast || !hasCode(error, 'busy') || error.details?.connected !== false) throw error
+        if (index === nodes.length - 1 || !isUnconnected(error)) throw error
       }
     }
     throw new ParleyError('internal_error', 'There is no node to ask.')
@@ -221,6 +228,14 @@ export class PassOn implements OtherNodes {
     this.#connections.add(asked.url, answer.socket)
     return answer
   }
+}
+
+/** The nodes to ask, in this order. With `orHere`, this node answers if none of them can be reached. */
+type Answerers = { readonly nodes: readonly string[]; readonly orHere?: boolean }
+
+/** Whether the node has received nothing of the request. */
+function isUnconnected(error: unknown): boolean {
+  return hasCode(error, 'busy') && error.details?.connected === false
 }
 
 /**

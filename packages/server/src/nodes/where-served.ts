@@ -5,10 +5,17 @@ import type { RouteName } from '@parley/protocol'
  * - `any`: every node, from the database.
  * - `owner`: the owner of the session. The host of each node sends the operation to it; the face does nothing.
  * - `place`: a node at the place of the session, because the answer is made from its folder.
+ * - `snapshots`: like `place`, but the owner of the session if it lives and the request is about snapshots. They are in
+ *   the data folder of the node that has taken them.
  * - `maker`: the node that made the id or code in the request, because only that node has the object in its memory.
  * - `here`: the node that the client is connected to. The answer describes its machine or the node itself.
  */
-export type Where = 'any' | 'owner' | 'place' | 'maker' | 'here'
+export type Where = 'any' | 'owner' | 'place' | 'snapshots' | 'maker' | 'here'
+
+/** Whether a request of a route that is served where the snapshots are needs any. */
+export function isAboutSnapshots(query: Readonly<Record<string, unknown>> | undefined): boolean {
+  return query?.rev !== undefined || query?.scope === 'turn' || query?.scope === 'session'
+}
 
 export const whereServed: Readonly<Record<RouteName, Where>> = {
   health: 'here',
@@ -60,9 +67,9 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   findFiles: 'place',
   getWorktree: 'place',
   readTree: 'place',
-  readFile: 'place',
-  listChanges: 'place',
-  getPatch: 'place',
+  readFile: 'snapshots',
+  listChanges: 'snapshots',
+  getPatch: 'snapshots',
   getBranch: 'place',
   getPullRequest: 'place',
   previewMerge: 'place',

@@ -6,6 +6,7 @@ import { asBytes, shownPath, storedAmong, untrackedAt } from './obstacles.ts'
 import type { GitResult } from './run-git.ts'
 import type { ShadowFolder } from './shadow-folder.ts'
 import { workPrefix } from './snapshot.ts'
+import { missingTree } from './tree-differences.ts'
 
 /**
  * Returns paths of the work tree to their state in `tree`; other paths are not changed. `now` is a snapshot that was
@@ -99,7 +100,10 @@ export async function entriesIn(
   tree: string,
   paths: ReadonlySet<string>,
 ): Promise<Map<string, TreeEntry>> {
-  return treeEntries((await at.git(['ls-tree', '-r', '-z', '--full-tree', tree])).toString(), paths)
+  const found = await at.tryGit(['ls-tree', '-r', '-z', '--full-tree', tree])
+  if (found.code !== 0) throw missingTree(found.stderr)
+  if (found.cut) throw new ParleyError('busy', 'The snapshot has too many files. Try again.')
+  return treeEntries(found.bytes.toString(), paths)
 }
 
 /** The entries of these paths in the output of `ls-tree -z`. */

@@ -10,7 +10,7 @@ import { forgetTrees, keepTree, shareTrees } from './shadow.ts'
 import { openShadow, type ShadowFolder } from './shadow-folder.ts'
 import { restoring } from './shadow-restore.ts'
 import { type TakenTree, takeTree } from './snapshot.ts'
-import { countDifferences } from './tree-differences.ts'
+import { countDifferences, missingTree } from './tree-differences.ts'
 import { createTurns } from './turns.ts'
 
 export type SnapshotLimits = {
@@ -158,8 +158,11 @@ function createTaking(limits: SnapshotLimits) {
 }
 
 async function differing(at: ShadowFolder, from: string, to: string): Promise<string[]> {
-  const listed = await at.git(['diff-tree', '-r', '--name-only', '--no-renames', '-z', from, to])
-  return listed
+  const listed = await at.tryGit(['diff-tree', '-r', '--name-only', '--no-renames', '-z', from, to])
+  if (listed.code !== 0) throw missingTree(listed.stderr)
+  if (listed.cut)
+    throw new ParleyError('not_supported', 'Too many files have changed to be restored at once.')
+  return listed.bytes
     .toString()
     .split('\0')
     .filter((path) => path !== '')

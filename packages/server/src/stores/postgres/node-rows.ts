@@ -1,3 +1,4 @@
+import { defined } from '@parley/protocol'
 import type { PostgresDatabase } from './database.ts'
 import { safeText } from './session-columns.ts'
 
@@ -51,6 +52,8 @@ export type Whereabouts = {
   readonly isHere: boolean
   /** The addresses of the nodes at this place that are not fenced, the owner of the session first. */
   readonly nodes: readonly string[]
+  /** The address of the owner, if it is not fenced. */
+  readonly owner?: string
 }
 
 /** The ids under which nodes were registered in the database. */
@@ -145,8 +148,9 @@ export async function readWhereabouts(
   { sessionId, here }: { readonly sessionId: string; readonly here: string },
 ): Promise<Whereabouts | undefined> {
   const rows = await database.read<WhereaboutsRow>(
-    `SELECT s.place, ${machineOf('s.place')} AS machine, n.id, n.url FROM sessions s LEFT JOIN nodes n ON n.place = s.place AND n.fenced_at IS NULL
-     WHERE s.id = $1 ORDER BY coalesce(n.id = s.owner, false) DESC, n.id`,
+    `SELECT s.place, ${machineOf('s.place')} AS machine, n.id, n.url, coalesce(n.id = s.owner, false) AS owns
+     FROM sessions s LEFT JOIN nodes n ON n.place = s.place AND n.fenced_at IS NULL
+     WHERE s.id = $1 ORDER BY owns DESC, n.id`,
     [safeText(sessionId)],
   )
   const [first] = rows
@@ -154,7 +158,8 @@ export async function readWhereabouts(
   const nodes = numbers.see(rows)
   const { place, machine } = first
   const name = place ?? 'an unknown machine'
-  return { place: name, machine: machine || name, isHere: place === here, nodes }
+  const owner = first.owns ? nodes[0] : undefined
+  return { place: name, machine: machine || name, isHere: place === here, nodes, ...defined({ owner }) }
 }
 
 type WhereaboutsRow = {
@@ -162,4 +167,5 @@ type WhereaboutsRow = {
   readonly machine: string | null
   readonly id: number | null
   readonly url: string | null
+  readonly owns: boolean
 }

@@ -6,7 +6,7 @@ import { ErrorInfo } from './error.ts'
 export const MergeWay = z.enum(['merge', 'squash'])
 export type MergeWay = z.infer<typeof MergeWay>
 
-/** What a merge of the checked-out branch into the base branch would do. Nothing is changed to find out. */
+/** The effect of a merge of the checked-out branch into the base branch. A preview changes nothing. */
 export const MergePreview = z.object({
   refused: ErrorInfo.optional().meta({
     description: 'Why the branch cannot be merged now. Fields that are not known are then empty',
@@ -43,7 +43,7 @@ export const MergePreview = z.object({
 })
 export type MergePreview = z.infer<typeof MergePreview>
 
-/** A suggestion for the message of the commit that a squash makes. */
+/** Suggests the message of a squash commit. */
 export function squashMessage(title: string, commits: MergePreview['commits']): string {
   const [only, ...others] = commits
   if (only && others.length === 0) return only.subject
@@ -51,7 +51,9 @@ export function squashMessage(title: string, commits: MergePreview['commits']): 
   return [subject, '', ...commits.toReversed().map((one) => `* ${one.subject}`)].join('\n')
 }
 
-/** A draft that asks an agent to resolve conflicts in its own branch. Only a person sends it. */
+/**
+ * A draft of a prompt that asks the agent to resolve the conflicts in its own branch. It is sent only by a person.
+ */
 export function mergeRequestText(into: string, conflicts: readonly string[]): string {
   const named = conflicts.slice(0, 50).map((path) => `- ${path}`)
   const more = conflicts.length > named.length ? [`- and ${conflicts.length - named.length} more`] : []

@@ -17,7 +17,7 @@ export type LeftOut = z.infer<typeof LeftOut>
 /** The largest number of paths that `leftOut` names. */
 export const maxLeftOut = 20
 
-/** How many files and lines two trees differ in. Binary files have no lines. */
+/** The numbers of files and lines in which two trees differ. Binary files count as files, but have no lines. */
 export const ChangedLines = z.object({ files: z.int(), added: z.int(), removed: z.int() })
 export type ChangedLines = z.infer<typeof ChangedLines>
 

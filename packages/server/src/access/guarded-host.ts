@@ -181,7 +181,8 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
     redact: ofSession(['admin'], (sessionId, redaction: Parameters<Host['redact']>[1]) =>
       host.redact(sessionId, redaction, by),
     ),
-    // In a trusted folder, the merge drivers of the repository run.
+    // A preview needs the scope `decide`, because it runs the merge drivers of the repository if the folder is
+    // trusted.
     previewMerge: ofSession(['read', 'decide'], async (sessionId) => {
       const preview = await host.previewMerge(sessionId)
       await permittedFolders(host, limits, foldersOfMerge(preview.into))

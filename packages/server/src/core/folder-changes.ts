@@ -30,7 +30,7 @@ export type FolderChanges = {
   branch(folder: string, asked: Looked): Promise<BranchInfo>
   /** Reads the pull request of the branch with the command-line program of its host. */
   pullRequest(folder: string, asked: Looked): Promise<PullRequestInfo>
-  /** What a merge of the checked-out branch into the base branch would do. Nothing is changed. */
+  /** Returns the effect of a merge of the checked-out branch into the base branch. Changes nothing. */
   previewMerge(folder: string, asked: Looked): Promise<MergePreview>
   merge(folder: string, asked: Asked<'branch.merge'>): Promise<Merged>
   openPullRequest(folder: string, asked: Asked<'pull-request.open'>): Promise<OpenedPullRequest>

@@ -47,7 +47,7 @@ export async function pullRequestIn(
   return expectChanges(services).pullRequest(state.cwd, await seenFrom(services, state))
 }
 
-/** What a merge of that branch into the base branch would do. */
+/** Returns the effect of a merge of the checked-out branch into the base branch. */
 export async function mergePreviewIn(services: SessionServices, state: SessionState): Promise<MergePreview> {
   return expectChanges(services).previewMerge(state.cwd, await seenFrom(services, state))
 }

@@ -204,7 +204,8 @@ function callStep(
   const { order, closed, repeated } = progress
   const { toolCallId } = draft
   const open = openBlock(state, toolCallId)
-  // The call was made in a turn, and its task now runs in the background. This order does not contain the call yet.
+  // The call was made in a turn, and its task now runs in the background. Its draft is put into the order of the
+  // task, which does not contain the call yet.
   if (open?.type === 'tool-call' && open.called && !order.called.has(open.id))
     order.called.set(open.id, open.title ?? '')
   if (turnless && isStray(draft, state, progress)) return undefined

@@ -14,7 +14,10 @@ import type { SessionContext } from './session-services.ts'
 type Pending = { isLate: boolean; readonly done: Promise<void> }
 type Taken = FolderSnapshot & { readonly late?: true; readonly changed?: ChangedLines }
 
-/** Counting takes milliseconds, unless a turn has rewritten very many files. */
+/**
+ * The time limit for counting changed lines. Counting takes milliseconds, unless a turn has rewritten very many
+ * files.
+ */
 const countingMs = 3_000
 
 /**
@@ -92,7 +95,10 @@ export class TurnSnapshots {
     this.#pending.add(pending)
   }
 
-  /** How the tree differs from the first one. Without the figures, a snapshot is as good. */
+  /**
+   * Counts the differences between the first snapshot and this tree. Returns undefined if counting fails, because a
+   * snapshot is useful without the counts.
+   */
   async #count(tree: string): Promise<ChangedLines | undefined> {
     const { services, log, stopping } = this.#context
     const { cwd, snapshots } = log.state

@@ -66,8 +66,8 @@ export function quietEnvironment(home: string): Record<string, string> {
 }
 
 /**
- * Makes OpenCode believe that its plugin package is installed in this folder. Otherwise it installs the package
- * wherever it finds settings, and waits for the installation if there are tools.
+ * Writes files that make OpenCode treat its plugin package as installed in this folder. Otherwise OpenCode installs
+ * the package wherever it finds settings, and waits for the installation if there are tools.
  */
 function pretendInstalled(folder: string): void {
   const dependencies = { '@opencode-ai/plugin': '*' }

@@ -7,14 +7,14 @@ import { findRepository, readPointer } from './repository.ts'
 /** Finds the work trees of a repository in which a branch is checked out. */
 
 type Head = {
-  /** The directory of the work tree in the repository. */
+  /** The git directory of the work tree. */
   readonly gitDir: string
   readonly isMain: boolean
 }
 
 /**
- * The work tree in which a branch is checked out; undefined if there is none. Rejects if it is not certain that this is
- * the only one, or where it is: files of the repository can name any folder.
+ * The path of the work tree in which a branch is checked out; undefined if there is none. Rejects if the work tree is
+ * not certain, because files of the repository can name any folder.
  */
 export async function checkoutOf(look: Look, commonDir: string, branch: string): Promise<string | undefined> {
   const heads = await headsWith(commonDir, branch)
@@ -49,7 +49,7 @@ async function headsWith(commonDir: string, branch: string): Promise<Head[]> {
   return found.flat()
 }
 
-/** Whether a rebase or a bisection that is not finished returns to the branch. */
+/** True if an unfinished rebase or bisection returns to the branch. */
 async function isInUse(gitDir: string, branch: string): Promise<boolean> {
   const names = await Promise.all(
     ['rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START'].map((file) =>
@@ -69,7 +69,7 @@ async function mainPlace(look: Look, commonDir: string): Promise<PlaceOf> {
   return found?.isDirectory() && (await realpath(own)) === commonDir ? workTree : 'unknown'
 }
 
-/** Reading the files runs nothing. */
+/** Reads `core.bare` from the configuration files of the repository. Reading them runs no program. */
 async function isBare(look: Look, commonDir: string): Promise<boolean> {
   const files = ['config', 'config.worktree'].map((name) => join(commonDir, name))
   const found = await Promise.all(
@@ -80,12 +80,13 @@ async function isBare(look: Look, commonDir: string): Promise<boolean> {
   return found.some(({ code, stdout }) => code === 0 && stdout.trim() === 'true')
 }
 
-/** The work tree and the repository must name each other. */
+/** The path of a linked work tree. `unknown` unless the work tree and the repository name each other. */
 async function linkedPlace(commonDir: string, gitDir: string): Promise<PlaceOf> {
   const back = await readPointer(join(gitDir, 'gitdir'))
   if (back === undefined || basename(back) !== '.git') return 'unknown'
   const workTree = await realpath(dirname(resolve(gitDir, back))).catch(() => undefined)
-  // The folder of a work tree may have been deleted by hand. A locked one may be on a disk that is not there now.
+  // The folder of a work tree may have been deleted by hand. A locked work tree may be on a disk that is not mounted
+  // now.
   if (workTree === undefined)
     return (await lstat(join(gitDir, 'locked')).catch(() => undefined)) ? 'unknown' : 'none'
   const repository = await findRepository(workTree)

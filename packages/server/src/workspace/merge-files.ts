@@ -4,15 +4,15 @@ import type { FolderGit } from './folder-git.ts'
 import type { Look } from './git.ts'
 import { othersAt, shownPath } from './obstacles.ts'
 
-/** The files of the work tree in which the base branch is checked out. */
+/** Writes the merged files into the work tree in which the base branch is checked out. */
 
 /** The base branch, its commit, and its tree after the merge. */
 export type Move = { readonly into: string; readonly onto: string; readonly tree: string }
 type Trees = Pick<Move, 'onto' | 'tree'>
 
 /**
- * The files that the move would overwrite or delete, although they are not as in the commit `onto`. Changes that are
- * already as in the tree are not among them: a killed merge may have written them.
+ * The files that the merge would overwrite or delete although they differ from the commit `onto`. Files that are
+ * already as in `tree` are left out, because a merge that was killed may have written them.
  */
 export async function pathsInTheWay(at: FolderGit, { onto, tree }: Trees): Promise<string[]> {
   const { look, workTree } = at
@@ -63,12 +63,14 @@ async function names(look: Look, [command, ...rest]: readonly ['diff', ...string
 const unreadable = (why: string) =>
   new ParleyError('busy', `git could not compare the files: ${why || 'there are too many'}. Try again.`)
 
-/** How long writing the files may take. It must be less than the time for which the branch is locked. */
+/**
+ * The time limit for writing the files. It must be shorter than `lockMs`, the time for which the branch is locked.
+ */
 const writeMs = 5 * 60_000
 
 /**
- * Writes the merged files into the work tree and its index, as `git merge --ff-only` does. The branch is locked
- * meanwhile. Git compares each file with the index before it writes: if one differs, nothing is changed.
+ * Writes the merged files into the work tree and its index, as `git merge --ff-only` does. The caller must have
+ * locked the branch. Git compares each file with the index before it writes. If a file differs, nothing is changed.
  */
 export async function writeMerged(at: FolderGit, { into, onto, tree }: Move): Promise<void> {
   const { look, change, workTree } = at
@@ -83,7 +85,7 @@ export async function writeMerged(at: FolderGit, { into, onto, tree }: Move): Pr
     const message = `A ${what} is not finished in ${workTree}. Finish or abort it in a terminal, then merge.`
     throw new ParleyError('conflict', message, { details: { unfinished: what } })
   }
-  // Files that were only touched differ from the index until it is refreshed.
+  // A file that was written with the same content differs from the index until the index is refreshed.
   await change(['update-index', '-q', '--refresh'])
   const blocked = await pathsInTheWay(at, { onto, tree })
   if (blocked.length > 0) throw inTheWay(workTree, blocked.slice(0, 200))
@@ -91,7 +93,7 @@ export async function writeMerged(at: FolderGit, { into, onto, tree }: Move): Pr
   if (done.code !== 0) throw notWritten(workTree, done.stderr)
 }
 
-/** Takes the written files back, because the branch could not be moved. */
+/** Restores the files as they were before `writeMerged`, because the branch could not be moved. */
 export async function unwriteMerged({ change }: FolderGit, { onto, tree }: Trees): Promise<void> {
   await change(['read-tree', '-m', '-u', tree, onto], { timeoutMs: writeMs })
 }

@@ -12,7 +12,7 @@ import { headOf } from './head.ts'
 import { inTheWay, type Move, pathsInTheWay } from './merge-files.ts'
 import { commitAt, ownRepository } from './worktree-repository.ts'
 
-/** Finds out what a merge into the base branch would do. Changes no file, no index and no ref. */
+/** Computes the effect of a merge into the base branch. Changes no file, no index and no ref. */
 
 export type MergePlan = Move & {
   readonly git: FolderGit
@@ -35,7 +35,7 @@ export async function examineMerge(
   { base, trusts }: Looked,
 ): Promise<ExaminedMerge> {
   const git = await folderGit(gitIn, folder, trusts)
-  // A `.git` file can name any repository.
+  // Rejects a folder whose `.git` file names the repository of somebody else.
   const { commonDir } = await ownRepository(folder)
   const found: Found = { ...nothing, ...(await uncommittedIn(git.look)) }
   try {
@@ -91,7 +91,7 @@ async function sidesOf({ look }: FolderGit, found: Found, base: string | undefin
   return { branch, commit, into, onto }
 }
 
-/** The name of the base branch: that of the setting, or that of the repository. */
+/** The name of the base branch: the branch in the settings, otherwise the default branch of the repository. */
 async function baseName(look: Look, given: string | undefined): Promise<string> {
   const ref = await baseBranch(look, given)
   if (ref === undefined || (given !== undefined && ref !== given && !ref.endsWith(`/${given}`))) {
@@ -125,7 +125,7 @@ async function expectCommits(look: Look, found: Found, { branch, commit, into, o
   )
 }
 
-/** How long merging may take, with the merge drivers of a trusted repository. */
+/** The time limit of `git merge-tree`, which runs the merge drivers of a trusted repository. */
 const mergeMs = 2 * 60_000
 
 async function mergedTree(
@@ -170,7 +170,7 @@ export async function treeOf(look: Look, commit: string): Promise<string> {
   throw new ParleyError('busy', 'git could not read a commit. Try again.')
 }
 
-/** Throws unless the merged files can be written where the base branch is checked out. */
+/** Throws unless the merged files can be written into the work tree in which the base branch is checked out. */
 async function expectFree(at: FolderGit, found: Found, plan: MergePlan): Promise<void> {
   if (!at.trusted) {
     const paths = found.files.filter(({ status }) => status !== 'deleted').map(({ path }) => path)

@@ -12,7 +12,10 @@ const read = (folder: string, path: string) => readFileSync(join(folder, path), 
 
 const first = { 'a.txt': 'one\n', 'b.txt': 'one\n', 'old/c.txt': 'one\n', '.gitignore': '*.log\n' }
 
-/** A repository with `main` in its main folder, and `fix`, one commit ahead, in a worktree. */
+/**
+ * A repository with the branch `main` in its main work tree, and in a linked work tree the branch `fix`, which is one
+ * commit ahead.
+ */
 function branched(files: Record<string, string> = { 'a.txt': 'two\n', 'new/d.txt': 'new\n' }) {
   const main = repository(first)
   const fix = join(folderForTest(), 'fix')
@@ -33,7 +36,7 @@ function seen({ branch, commit, into }: MergePreview) {
   return { branch, commit, into: into.branch, onto: into.commit, ...(folder !== undefined && { folder }) }
 }
 
-/** A program named git that runs `script` before each command of the name. */
+/** A program named git that runs `script` before each git command named `command`. */
 function gitBefore(command: string, script: string): NodeJS.ProcessEnv {
   const programs = folderForTest()
   const real = (process.env.PATH ?? '')
@@ -107,7 +110,7 @@ describe('a merge into the base branch', () => {
     await expect(merge(seen(preview))).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('makes one commit of all changes if it is asked to', async () => {
+  it('makes one commit of all changes if a squash is requested', async () => {
     const { main, fix, commit } = branched()
     commit(fix, { 'a.txt': 'three\n' }, 'More')
     const { previewMerge, merge } = peopleIn(fix, { env: person() })
@@ -121,7 +124,7 @@ describe('a merge into the base branch', () => {
     })
   })
 
-  it('only moves the branch if it is checked out nowhere, also in a bare repository', async () => {
+  it('only moves the base branch if no work tree has checked it out, even in a bare repository', async () => {
     const { main, fix } = branched()
     git(main, 'checkout', '-q', '-b', 'other')
     const { previewMerge, merge } = peopleIn(fix, { env: person() })
@@ -142,7 +145,7 @@ describe('a merge into the base branch', () => {
     expect(head(bare, 'main')).toBe(head(tree))
   })
 
-  it('goes into the branch that is set for the project, which must exist here', async () => {
+  it('uses the base branch of the project settings, which must exist in the repository', async () => {
     const { main, fix } = branched()
     git(main, 'branch', 'release')
     const preview = await peopleIn(fix, { env: person(), base: 'release' }).previewMerge()
@@ -236,7 +239,7 @@ describe('a merge is refused, and nothing changes,', () => {
     expect(existsSync(join(main, 'new/d.txt'))).toBe(false)
   })
 
-  it('while another program commits or switches branches, and that program is refused while the merge is made', async () => {
+  it('but a program that commits or switches branches during a merge is itself refused', async () => {
     const { main, fix } = branched()
     const tried = join(folderForTest(), 'tried')
     const plain = `env -i PATH='${process.env.PATH}' git -C '${main}' -c user.name=x -c user.email=x@example.com`
@@ -278,7 +281,7 @@ describe('a merge is refused, and nothing changes,', () => {
     expect((await previewMerge()).refused?.message).toContain('Commit the changes first')
   })
 
-  it('by a git that cannot try a merge, but not if the branch can be fast-forwarded', async () => {
+  it('with a git version that has no merge-tree, unless the branch can be fast-forwarded', async () => {
     const { main, fix, commit } = branched()
     const env = gitBefore(
       'merge-tree',

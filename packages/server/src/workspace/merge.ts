@@ -8,7 +8,7 @@ import { examineMerge, type MergePlan, treeOf } from './merge-plan.ts'
 import { commitWithMark, markOf } from './reflog-mark.ts'
 import { ownRepository } from './worktree-repository.ts'
 
-/** What a merge of the checked-out branch into the base branch would do. */
+/** The effect of a merge of the checked-out branch into the base branch. */
 export async function previewMerge(gitIn: GitIn, folder: string, looked: Looked): Promise<MergePreview> {
   return (await examineMerge(gitIn, folder, looked)).preview
 }
@@ -16,8 +16,8 @@ export async function previewMerge(gitIn: GitIn, folder: string, looked: Looked)
 type AskedMerge = Asked<'branch.merge'>
 
 /**
- * Merges the checked-out branch into the base branch, on this machine. The id of the command is in the reflog of the base
- * branch, so a command that is repeated after a crash finds its merge.
+ * Merges the checked-out branch into the base branch, on this machine. The reflog of the base branch contains a mark
+ * of the command, so a command that is repeated after a crash finds its merge.
  */
 export async function merge(gitIn: GitIn, folder: string, asked: AskedMerge): Promise<Merged> {
   const { command, trusts, signal } = asked
@@ -36,7 +36,7 @@ export async function merge(gitIn: GitIn, folder: string, asked: AskedMerge): Pr
   return described(git, command, to)
 }
 
-/** Throws ParleyError `conflict` unless the command says what would be merged now. */
+/** Throws ParleyError `conflict` if a branch or the folder has changed since the preview that the command names. */
 function expectSeen({ checkout, ...plan }: MergePlan, command: AskedMerge['command']): void {
   const fields = ['branch', 'commit', 'into', 'onto'] as const
   const isSame = fields.every((field) => plan[field] === command[field])
@@ -48,7 +48,7 @@ function expectSeen({ checkout, ...plan }: MergePlan, command: AskedMerge['comma
   throw new ParleyError('conflict', message, { details: now })
 }
 
-/** The commit to which the base branch is moved. It is made unless the branch can be fast-forwarded. */
+/** The commit to which the base branch is moved. A new commit is made unless the merge is a fast-forward. */
 async function commitFor(plan: MergePlan, { way, message }: AskedMerge['command']): Promise<string> {
   const { git, commit, onto, tree, fastForward, branch, into } = plan
   const isSquash = way === 'squash'
@@ -71,22 +71,26 @@ async function commitFor(plan: MergePlan, { way, message }: AskedMerge['command'
   throw new ParleyError('conflict', `git made no commit: ${made.stderr || 'no reason given'}`)
 }
 
-/** How long a commit may take if it is signed. */
+/** The time limit for a commit, which may be signed. */
 const commitMs = 60_000
 
-/** Whether the person signs commits. `commit-tree` does not read this setting. The last value is our own. */
+/**
+ * True if the person signs commits. `commit-tree` does not read this setting. The last value is the one that Parley
+ * sets, so the value before it is used.
+ */
 async function signs({ look, trusted }: FolderGit): Promise<boolean> {
   if (!trusted) return false
   const { stdout } = await look(['config', '-z', '--type=bool', '--get-all', 'commit.gpgSign'])
   return stdout.split('\0').slice(0, -1).at(-2) === 'true'
 }
 
-/** How long the branch may be locked. */
+/** The maximum time for which the branch is locked. */
 const lockMs = 10 * 60_000
 
 /**
- * Moves the base branch, and first the files where it is checked out. Meanwhile the branch is locked, with the HEAD of that
- * work tree: nobody can commit or switch branches in between. If this is killed, git gives the locks up.
+ * Writes the files of the work tree in which the base branch is checked out, then moves the branch. Meanwhile, git
+ * locks the branch and the HEAD of that work tree, so nobody can commit or switch branches there. If this process is
+ * killed, git releases the locks.
  */
 async function moveBranch(plan: MergePlan, to: string, reason: string): Promise<void> {
   const { git, checkout, into, onto } = plan

@@ -46,7 +46,10 @@ export function untrackedAt(at: ShadowFolder, index: string, paths: readonly str
   return othersAt(at.shadow.workTree, paths, list)
 }
 
-/** As `untrackedAt`. `list` lists the files at some paths that are not in the index, including ignored ones. */
+/**
+ * Like `untrackedAt`, for any index. `list` returns the files at some paths that are not in the index, including
+ * ignored files.
+ */
 export async function othersAt(
   workTree: string,
   paths: readonly string[],

@@ -29,7 +29,7 @@ const forges = {
   glab: async () => (await import('./gitlab.ts')).gitlab,
 } as const satisfies Record<ForgeName, () => Promise<Forge>>
 
-/** Opens a pull request for the checked-out branch. Refused if there is an open one. */
+/** Opens a pull request for the checked-out branch. Throws a ParleyError if there is an open one. */
 export async function openPullRequest(
   gitIn: GitIn,
   folder: string,

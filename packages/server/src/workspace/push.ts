@@ -12,7 +12,7 @@ import type { GitResult } from './run-git.ts'
 const pushMs = 15 * 60_000
 const quietMs = 5 * 60_000
 
-/** Pushes the checked-out commit to the remote branch of the same name. Refused for a base branch. */
+/** Pushes the checked-out commit to the remote branch of the same name. Throws a ParleyError for a base branch. */
 export async function push(
   gitIn: GitIn,
   folder: string,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FolderCommand } from '../core/folder-changes.ts'
 import type { Look } from './git.ts'
 
-/** What marks the work of a command in a reflog, so that a repeated command finds what was done already. */
+/** The text that identifies a command in a reflog, so that a repeated command finds its earlier work. */
 export function markOf(
   what: string,
   { sessionId, command }: { readonly sessionId: string; readonly command: FolderCommand },
@@ -15,7 +15,7 @@ export function markOf(
 
 const searched = 500
 
-/** The commit of the entry with this mark, among the latest entries of a reflog. */
+/** The commit of the reflog entry with this mark. Undefined if none of the latest entries has the mark. */
 export async function commitWithMark(look: Look, ref: string, mark: string): Promise<string | undefined> {
   const args = ['-g', '--format=%H%x00%gs', `-${searched}`, ref, '--'] as const
   const { code, stdout } = await look(['log', ...args])

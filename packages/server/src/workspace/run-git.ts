@@ -30,8 +30,9 @@ export type RunOptions = {
   /** The standard input; by default empty. */
   readonly input?: string | Buffer
   /**
-   * Answers the lines that the program writes. `input` and each answer are written to its standard input, which is
-   * closed when an answer is undefined or rejects. The result then rejects with the same error.
+   * Returns the answer to a line that the program writes. `input` and the answers are written to the standard input
+   * of the program, which is closed when an answer is undefined or rejects. If an answer rejects, the run rejects
+   * with the same error.
    */
   readonly answer?: (line: string) => Promise<string | undefined>
   /** Called with everything that the program writes to stderr. */
@@ -99,7 +100,10 @@ export async function runProgram(run: Run): Promise<GitResult> {
   }
 }
 
-/** Answers the lines that the program writes, one after the other. The returned function rejects with the error of an answer. */
+/**
+ * Answers the lines that the program writes, one after another. The returned function waits for the last answer, and
+ * rejects if an answer has rejected.
+ */
 function converse({ stdin, stdout }: ChildProcess, answer: NonNullable<RunOptions['answer']>) {
   let rest = ''
   let failure: { readonly error: unknown } | undefined

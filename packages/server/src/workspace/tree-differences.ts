@@ -26,13 +26,16 @@ export async function differencesOf(at: ShadowFolder, from: string, to: string):
   })
 }
 
-/** How many files and lines of the folder differ. A moved file is one file, and counts only its changed lines. */
+/**
+ * Counts the files and lines of the folder in which two trees differ. A moved file counts as one file, with its
+ * changed lines only.
+ */
 export async function countDifferences(at: ShadowFolder, from: string, to: string): Promise<ChangedLines> {
   const trees = [from, to].map(checkedTree)
   const options = ['-r', '--shortstat', '--find-renames', '--relative'] as const
   const found = await at.tryGit(['diff-tree', ...options, ...trees], { inFolder: true })
   if (found.code !== 0) throw missingTree(found.stderr)
-  // ` 3 files changed, 10 insertions(+), 2 deletions(-)`; a count of zero is left out.
+  // The output has the form ` 3 files changed, 10 insertions(+), 2 deletions(-)`. A count of zero is left out.
   const numberOf = (what: string) => Number(new RegExp(`(\\d+) ${what}`).exec(found.stdout)?.[1] ?? 0)
   return { files: numberOf('file'), added: numberOf('insertion'), removed: numberOf('deletion') }
 }

@@ -243,7 +243,8 @@ class OpenCodeConnection implements AgentConnection {
     } catch {
       if (await this.#prompts.isStored(messageId).catch(() => false)) return undefined
       this.#state = withoutSteering(this.#state, messageId)
-      // OpenCode may have reported idle while the request was pending; that report was ignored.
+      // OpenCode may have reported idle while the request was pending. That report was ignored, so the status is read
+      // again.
       void this.#watch.catchUp()
       return 'pending'
     }

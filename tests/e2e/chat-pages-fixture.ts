@@ -9,6 +9,7 @@ import type { UiMessage } from '../../packages/server/src/transcripts/ui-message
 import { buildPage, PageServer, type Sdk } from './chat-pages-server.ts'
 import { ConsoleServer, launchBrowser, listen } from './console-browser.ts'
 import { eventually } from './console-page.ts'
+import { withoutCursors } from './without-cursors.ts'
 
 export type PageAgent = 'claude' | 'opencode'
 
@@ -183,11 +184,4 @@ export class ChatTab {
     await this.page.context().close()
     expect(this.consoleErrors).toEqual([])
   }
-}
-
-function withoutCursors(messages: readonly UiMessage[]) {
-  return messages.map(({ metadata, ...message }) => {
-    const { cursor: _, ...kept } = (metadata ?? {}) as Readonly<Record<string, unknown>>
-    return { ...message, metadata: kept }
-  })
 }

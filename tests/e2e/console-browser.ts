@@ -66,6 +66,10 @@ export class ConsoleServer {
     exit.catch(() => {})
   }
 
+  async startIfEnded(): Promise<void> {
+    if (this.#hasEnded) await this.start()
+  }
+
   /** Kills the server, as a crash or a power failure would. */
   kill(): Promise<void> {
     return this.#end('SIGKILL')
@@ -79,9 +83,14 @@ export class ConsoleServer {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
 
+  get #hasEnded(): boolean {
+    const { exitCode = null, signalCode = null } = this.#process ?? {}
+    return exitCode !== null || signalCode !== null
+  }
+
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#process
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    if (!child || this.#hasEnded) return
     const exit = once(child, 'exit')
     child.kill(signal)
     await exit

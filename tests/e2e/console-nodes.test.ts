@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { PostgresServer } from '../../packages/server/src/stores/postgres/postgres-under-test.ts'
 import { afterAll } from '../../packages/server/src/testing/peers.ts'
 import { ConsoleServer, phone, seriousFindings } from './console-browser.ts'
@@ -24,6 +24,9 @@ const { openTab } = browserFixture(desk, async () => {
   await desk.start()
   await laptop.start()
 })
+
+// A failed test can leave it stopped.
+beforeEach(() => laptop.startIfEnded())
 
 const nodes = (page: Page) => page.getByRole('region', { name: 'Nodes' })
 /** The heading of the project of the session in the session list. */
@@ -93,6 +96,7 @@ describe('the console of a server with other nodes', () => {
     await page.goto(`${desk.url}/sessions/${id}`)
     const header = page.locator('header')
     await header.getByText('on laptop').waitFor()
+    await page.getByRole('button', { name: /^Allow once/ }).waitFor()
     await laptop.kill()
     await header.getByText('waits for laptop').waitFor()
     await headingOf(page, id).getByText('waits for laptop').waitFor()

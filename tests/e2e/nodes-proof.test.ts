@@ -103,7 +103,8 @@ it('a survivor records a seal of a killed node that was not in the ledger yet', 
   await release()
   // Only the database is read, because a request for the ledger would record the seal at once.
   await nodes.until(async () => (await sealsInLedger(id)).queued === 0)
-  expect((await sealsInLedger(id)).recorded).toBe(before.recorded + 1)
+  // The new owner may have sealed the log too, when it recorded the end of the agent.
+  expect((await sealsInLedger(id)).recorded).toBeGreaterThan(before.recorded)
   await b.client.prompt(id, scripted(say('Again.')))
   await turnsAt(c, id, 3)
   expect(await verified(c.client, id)).toMatchObject({ exitCode: 0, findings: [], missingInLedger: [] })

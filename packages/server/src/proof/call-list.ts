@@ -45,12 +45,14 @@ export class CallList {
   readonly #outsideTurns = new Set<string>()
   readonly #outsidePrompts = new Set<string>()
   #isImported = false
+  #isConnected = false
   readonly #list: VerifiedCall[] = []
 
   take(given: SessionEvent): void {
     const event = unredacted(given)
     if (event.type === 'session.created') this.#isImported = event.importedFrom !== undefined
-    if (event.type === 'agent.connected' && event.connectionId !== undefined) this.#connected(event)
+    if (event.type === 'agent.connected') this.#connected(event)
+    if (event.type === 'agent.disconnected') this.#isConnected = false
     if (event.type === 'prompt.submitted' && event.outside) this.#outsidePrompts.add(event.promptId)
     if (event.type === 'turn.started' && event.turnId && this.#outsidePrompts.has(event.promptId ?? ''))
       this.#outsideTurns.add(event.turnId)
@@ -70,8 +72,9 @@ export class CallList {
    * Detects the end of an import. Its first connection only records the conversation; the next connection is a real
    * start.
    */
-  #connected({ seq }: EventOf<'agent.connected'>): void {
-    if (seq > 2) this.#isImported = false
+  #connected({ seq, connectionId }: EventOf<'agent.connected'>): void {
+    this.#isConnected = true
+    if (connectionId !== undefined && seq > 2) this.#isImported = false
   }
 
   #decided(event: EventOf<'permission.resolved'>): void {
@@ -85,11 +88,12 @@ export class CallList {
     const call = this.#called.get(event.toolCallId)
     this.#called.delete(event.toolCallId)
     if (!call || event.outcome === 'denied') return
-    const described = this.#described(call, event.outcome, event.checked)
+    // The host ends the calls of an agent that was lost, and does not know whether they ran.
+    const isLost = event.outcome === 'failed' && !this.#isConnected
+    const described = this.#described(call, isLost ? 'unknown' : event.outcome, event.checked)
     // Without an allowing decision, a completed call ran nevertheless, and so did a failed call that was not refused.
-    // A cancelled call did not run.
-    const ran =
-      event.outcome === 'completed' || (event.outcome === 'failed' && !this.#decisions.has(call.toolCallId))
+    const hasFailed = event.outcome === 'failed' && !isLost
+    const ran = event.outcome === 'completed' || (hasFailed && !this.#decisions.has(call.toolCallId))
     if (described.by !== 'nobody' || ran) this.#list.push(described)
     this.#decisions.delete(call.toolCallId)
   }

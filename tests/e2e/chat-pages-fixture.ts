@@ -7,7 +7,7 @@ import { testAgentsFolder } from '../../packages/server/src/testing/agents-folde
 import type { ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import type { UiMessage } from '../../packages/server/src/transcripts/ui-message.ts'
 import { buildPage, PageServer, type Sdk } from './chat-pages-server.ts'
-import { ConsoleServer, launchBrowser, listen } from './console-browser.ts'
+import { ConsoleServer, closeContexts, listen, sharedBrowser } from './console-browser.ts'
 import { eventually } from './console-page.ts'
 import { withoutCursors } from './without-cursors.ts'
 
@@ -45,8 +45,8 @@ export class ChatPages implements AsyncDisposable {
       this.#pages.set(sdk, this.#undo.use(await PageServer.start(folder)))
     }
     await this.#startParley()
-    this.browser = await launchBrowser()
-    this.#undo.defer(() => this.browser.close())
+    this.browser = await sharedBrowser()
+    this.#undo.defer(() => closeContexts(this.browser))
   }
 
   async #startParley(): Promise<void> {

@@ -199,6 +199,23 @@ export function launchBrowser(switches: readonly string[] = []): Promise<Browser
   return chromium.launch({ executablePath, args: [...browserSwitches, ...switches] })
 }
 
+let shared: Promise<Browser> | undefined
+
+/**
+ * The browser of this worker, which all its test files use one after another: a start of Chromium takes more processor
+ * time than most tests. It ends with the worker. A file closes its contexts with `closeContexts`.
+ */
+export async function sharedBrowser(): Promise<Browser> {
+  const browser = await shared
+  if (!browser?.isConnected()) shared = launchBrowser()
+  return await shared!
+}
+
+/** Closes the contexts that the tests of a file have left open. */
+export async function closeContexts(browser: Browser | undefined): Promise<void> {
+  await Promise.all((browser?.contexts() ?? []).map((context) => context.close()))
+}
+
 export type Tab = { readonly page: Page; readonly context: BrowserContext; readonly consoleErrors: string[] }
 
 export const phone = {

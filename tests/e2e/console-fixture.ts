@@ -1,10 +1,17 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import type { SignInServer } from './browser-sign-in.ts'
-import { ConsoleServer, launchBrowser, openTab, type Tab, type TabOptions } from './console-browser.ts'
+import {
+  ConsoleServer,
+  closeContexts,
+  openTab,
+  sharedBrowser,
+  type Tab,
+  type TabOptions,
+} from './console-browser.ts'
 import { conversation } from './console-page.ts'
 
-/** A browser for all tests of a file. Everything that a test opens is closed when the test ends, even if it fails. */
+/** The browser of the worker for all tests of a file. Everything that a test opens is closed when the test ends, even if it fails. */
 export function browserFixture(
   server: SignInServer,
   prepare?: () => Promise<void>,
@@ -18,9 +25,9 @@ export function browserFixture(
   beforeAll(async () => {
     ConsoleServer.build()
     await prepare?.()
-    launched = await launchBrowser()
+    launched = await sharedBrowser()
   }, 180_000)
-  afterAll(() => launched?.close())
+  afterAll(() => closeContexts(launched))
   const open = async (path: string, options: TabOptions, at: SignInServer): Promise<Tab> => {
     const tab = await openTab(browser(), at, { ...defaults, ...options }, path)
     onTestFinished(() => tab.context.close())

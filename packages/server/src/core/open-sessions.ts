@@ -1,11 +1,11 @@
-import { defined, hasCode, ParleyError, type SessionState } from '@parley/protocol'
+import { defined, ParleyError, type SessionState } from '@parley/protocol'
 import { fencedStore } from './fenced-store.ts'
 import { FollowedSessions } from './followed-session.ts'
 import { keepFollowing } from './keep-following.ts'
 import type { LiveSession } from './live-session.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState } from './session-log.ts'
-import type { Claim } from './session-ownership.ts'
+import { beingDeleted, isNotOwned, notOwned, stopping, unlessAwaited } from './session-refusal.ts'
 import type { SessionServices } from './session-services.ts'
 
 /** The number of sessions that are taken over from other processes in one step. */
@@ -50,7 +50,7 @@ export class OpenSessions {
     if (this.#deleting.has(sessionId)) return Promise.reject(beingDeleted())
     const rewriting = this.#rewriting.get(sessionId)
     if (rewriting) return rewriting.catch(() => undefined).then(() => this.open(sessionId))
-    const session = this.#sessions.get(sessionId) ?? this.#add(sessionId, this.#load(sessionId))
+    const session = this.#sessions.get(sessionId) ?? this.#loadAndRecover(sessionId)
     this.#usedAt.set(sessionId, this.#services.clock.now())
     return session
   }
@@ -145,6 +145,19 @@ export class OpenSessions {
     })
   }
 
+  /**
+   * Loads a session. If other processes could own it, it is recovered too: `adopt` does not return a session that this
+   * process has claimed for a reader, so the work of the former owner would wait for the next command.
+   */
+  #loadAndRecover(sessionId: string): Promise<LiveSession> {
+    const session = this.#add(sessionId, this.#load(sessionId))
+    if (!this.#isSole)
+      session
+        .then(() => (this.#sessions.get(sessionId) === session ? this.#recover(sessionId) : undefined))
+        .catch(() => undefined)
+    return session
+  }
+
   async #load(sessionId: string): Promise<LiveSession> {
     const claim = await this.#services.ownership.claim(sessionId)
     if (claim.type !== 'owned') throw notOwned(sessionId, claim)
@@ -184,8 +197,9 @@ export class OpenSessions {
     this.#followed.leave(state.id)
     if (term !== undefined) this.#terms.set(state.id, term)
     const lost = () => {
-      void this.forgetOnly(state.id, session)
-      session.abandon().catch((error) => problem({ error, doing: 'abandon a session', sessionId: state.id }))
+      this.#giveUp(state.id, session).catch((error) =>
+        problem({ error, doing: 'abandon a session', sessionId: state.id }),
+      )
     }
     const { problem } = this.#services
     const store = fencedStore(this.#services.store, term, lost)
@@ -221,12 +235,22 @@ export class OpenSessions {
     }
   }
 
+  /** If other processes could own the session, a session that cannot be recovered is released, and adopted again later. */
   async #recover(sessionId: string): Promise<void> {
     try {
-      await (await this.open(sessionId)).recover()
+      const session = await this.open(sessionId)
+      await session.recover().catch(async (error) => {
+        if (!this.#isSole) await this.#giveUp(sessionId, session)
+        throw error
+      })
     } catch (error) {
       this.#services.problem({ error, doing: 'recover a session', sessionId })
     }
+  }
+
+  async #giveUp(sessionId: string, session: LiveSession): Promise<void> {
+    void this.forgetOnly(sessionId, session)
+    await session.abandon()
   }
 
   /** Drops every session at once, because this process no longer owns any session. */
@@ -360,37 +384,4 @@ export class OpenSessions {
     }
     if (this.#sessions.size > 0 && !this.#closing) this.#sweepLater()
   }
-}
-
-/** The error for a session that another process owns, or whose place is awaited. */
-function notOwned(sessionId: string, claim: Exclude<Claim, { type: 'owned' }>): ParleyError {
-  if (claim.type === 'elsewhere')
-    return new ParleyError('conflict', `Session ${sessionId} runs on another node.`, {
-      details: { owner: { url: claim.url, term: claim.term } },
-    })
-  const { place, machine = place } = claim
-  const message = `Session ${sessionId} cannot do this now: its folder is on ${machine}, where no server runs. Start a server there, or wait until one runs.`
-  return new ParleyError('busy', message, { details: { awaited: place } })
-}
-
-/** True if a session was refused because another process owns it, or because no process at its place is alive. */
-export function isNotOwned(thrown: unknown): thrown is ParleyError {
-  return (hasCode(thrown, 'conflict') && thrown.details?.owner !== undefined) || isAwaited(thrown)
-}
-
-function isAwaited(thrown: unknown): boolean {
-  return hasCode(thrown, 'busy') && thrown.details?.awaited !== undefined
-}
-
-function unlessAwaited(thrown: unknown): undefined {
-  if (!isAwaited(thrown)) throw thrown
-}
-
-function beingDeleted(): ParleyError {
-  return new ParleyError('not_found', 'This session is being deleted.')
-}
-
-export function stopping(): ParleyError {
-  const message = 'Parley is stopping. Try again when it is back.'
-  return new ParleyError('busy', message, { details: { stopping: true } })
 }

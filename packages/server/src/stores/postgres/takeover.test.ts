@@ -87,6 +87,31 @@ describe.runIf(existsSync('/proc'))('agents of a node that is gone', () => {
   })
 })
 
+it('a session that the next owner opens for a reader is continued without a command', async () => {
+  const url = await server.database()
+  const [one, other] = [await open(url), await open(url)]
+  const { id } = await one.host.create({
+    agent: 'scripted',
+    cwd: folder,
+    prompt: script({ type: 'pause', ms: 600_000 }),
+  })
+  await vi.waitUntil(async () => (await one.host.state(id)).turn?.delivered, 30_000)
+  await lose(one, other)
+  const reader = {
+    following: () => undefined,
+    deliver: () => undefined,
+    caughtUp: () => undefined,
+    ended: () => undefined,
+  }
+  const stop = await other.host.followOwned(id, { after: 0 }, reader)
+  await vi.waitUntil(async () => !(await other.host.state(id)).turn, 30_000)
+  stop()
+  const { events } = await other.host.read(id, { after: 0, limit: 1_000 })
+  const log = events.map(({ json }) => JSON.parse(json))
+  expect(log.findLast(({ type }) => type === 'turn.ended')).toMatchObject({ outcome: 'unknown' })
+  expect(logProblems(log)).toEqual([])
+})
+
 it('a host tool of a lost session is aborted, and its late result is not recorded by the next owner', async () => {
   const url = await server.database()
   const gate = Promise.withResolvers<void>()

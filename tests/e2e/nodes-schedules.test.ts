@@ -1,10 +1,10 @@
 import type { Client, MirrorSnapshot } from '@parley/client'
-import { hasCode } from '@parley/protocol'
 import { afterAll, expect, it } from 'vitest'
 import { randomFrom, sleep } from './killable-server.ts'
 import { type NodeProcess, NodesFixture } from './nodes-fixture.ts'
 import { verified } from './proof-fixture.ts'
 import { Watcher, Work } from './random-work.ts'
+import { createSession } from './session-fixture.ts'
 
 /**
  * Runs random schedules of failures on three nodes while people work, and checks the logs. `PARLEY_NODE_SCHEDULES`
@@ -34,21 +34,6 @@ it(`every log stays whole in ${schedules} random schedules of failures (seed ${f
   }
   console.log(`${schedules} schedules from seed ${firstSeed}: ${JSON.stringify(totals)}`)
 }, 3_600_000)
-
-/**
- * Creates a session. Repeats a failed attempt, because a node on a busy machine can be without a lease for a
- * moment.
- */
-async function createSession(client: Client, cwd: string): Promise<string> {
-  for (;;) {
-    try {
-      return (await client.createSession({ agent: 'scripted', cwd })).id
-    } catch (error) {
-      if (!hasCode(error, 'busy')) throw error
-      await sleep(100)
-    }
-  }
-}
 
 function describe({ status, view: { state } }: MirrorSnapshot): string {
   const { id, seq, turn, queue, requests } = state

@@ -6,7 +6,17 @@ import type { Script } from '../../packages/server/src/adapters/scripted/script.
 import { sleep } from './killable-server.ts'
 import { type NodeProcess, NodesFixture } from './nodes-fixture.ts'
 import { Watcher, Work } from './random-work.ts'
-import { colour, eventsOf, isIdle, logOf, open, permission, scripted, stateWhen } from './session-fixture.ts'
+import {
+  colour,
+  createSession,
+  eventsOf,
+  isIdle,
+  logOf,
+  open,
+  permission,
+  scripted,
+  stateWhen,
+} from './session-fixture.ts'
 
 /**
  * Tests the guarantees of three nodes on one database when a part of them fails. Each failure has its own test. Node A
@@ -44,7 +54,7 @@ type Session = { readonly id: string; runs(file: string): number }
 /** A session that A owns, with readers at all nodes. */
 async function session(): Promise<Session> {
   const cwd = nodes.newFolder(`work-${++folders}`)
-  const { id } = await a.client.createSession({ agent: 'scripted', cwd })
+  const id = await createSession(a.client, cwd)
   for (const client of nodes.clients) watchers.push(new Watcher(client, id))
   const runs = (file: string) =>
     existsSync(join(cwd, file)) ? readFileSync(join(cwd, file), 'utf8').length : 0

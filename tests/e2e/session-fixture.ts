@@ -1,6 +1,7 @@
 import type { Client } from '@parley/client'
-import type { OpenRequest, SessionEvent, SessionState } from '@parley/protocol'
+import { hasCode, type OpenRequest, type SessionEvent, type SessionState } from '@parley/protocol'
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
+import { sleep } from './killable-server.ts'
 
 export { colour, permission } from '../../packages/server/src/core/host-under-test.ts'
 
@@ -56,4 +57,19 @@ export function eventsOf<Type extends SessionEvent['type']>(
   type: Type,
 ): Extract<SessionEvent, { type: Type }>[] {
   return log.filter((event): event is Extract<SessionEvent, { type: Type }> => event.type === type)
+}
+
+/**
+ * Creates a session. Repeats a failed attempt, because a node on a busy machine can be without a lease for a
+ * moment.
+ */
+export async function createSession(client: Client, cwd: string): Promise<string> {
+  for (;;) {
+    try {
+      return (await client.createSession({ agent: 'scripted', cwd })).id
+    } catch (error) {
+      if (!hasCode(error, 'busy')) throw error
+      await sleep(100)
+    }
+  }
 }

@@ -17,6 +17,7 @@ import { consoleInBrowser } from './console.ts'
 import { deltas } from './deltas.ts'
 import { fanOut } from './fan-out.ts'
 import { fold } from './fold.ts'
+import { folders } from './folders.ts'
 import { handOff } from './hand-off.ts'
 import { install } from './install.ts'
 import { latency } from './latency.ts'
@@ -48,6 +49,7 @@ const figures: readonly Figure[] = [
   opening,
   fold,
   handOff,
+  folders,
   worktrees,
   storedBytes,
   memory,

@@ -1,15 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createWorktrees } from '../packages/server/src/workspace/worktrees.ts'
 import { type Figure, milliseconds } from './lib/figure.ts'
-import { compare, inTurns } from './lib/stats.ts'
-
-const git = (cwd: string, ...args: string[]) =>
-  execFileSync('git', ['-c', 'user.name=p', '-c', 'user.email=p@example.com', ...args], {
-    cwd,
-    stdio: 'pipe',
-  })
+import { fillRepository, git } from './lib/large-repository.ts'
+import { compare, inTurns, timed } from './lib/stats.ts'
 
 /** The time to make a worktree of a large repository, compared with plain `git worktree add`. */
 export const worktrees: Figure = {
@@ -51,26 +45,4 @@ export const worktrees: Figure = {
       },
     ]
   },
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now()
-  await work()
-  return performance.now() - start
-}
-
-const filesInFolder = 100
-const lineBytes = 64
-
-/** A repository of files of about 5 KB, in one commit. */
-function fillRepository(folder: string, files: number): void {
-  for (let index = 0; index < files; index++) {
-    const place = join(folder, `part${Math.floor(index / filesInFolder)}`)
-    if (index % filesInFolder === 0) mkdirSync(place, { recursive: true })
-    const lines = Array.from({ length: 80 }, (_, line) => `${index} ${line} `.padEnd(lineBytes, 'abcdef '))
-    writeFileSync(join(place, `file${index % filesInFolder}.txt`), lines.join('\n'))
-  }
-  git(folder, 'init', '-q', '-b', 'main')
-  git(folder, 'add', '-A')
-  git(folder, 'commit', '-qm', 'first')
 }

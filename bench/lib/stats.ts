@@ -42,3 +42,9 @@ export async function inTurns(
   }
   return pairs
 }
+
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}

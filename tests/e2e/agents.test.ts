@@ -9,11 +9,24 @@ import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { processesIn } from '../../packages/server/src/testing/child-processes.ts'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import type { ModelRequest } from '../../packages/server/src/testing/model-server.ts'
 import { type RealAgentName, realAgents } from '../../packages/server/src/testing/real-agents.ts'
 
 /** Tests all real agents on one host, with one scripted model. */
 
-const home = await AgentHome.forFile()
+const takeOver = /Take over from [\w-]+, ([\w-]+)\./
+/** A hand-off contains the prompts of the earlier session, with the answers of its model, so it is answered by itself. */
+const home = await AgentHome.forFile({
+  prepare: (model) =>
+    model.script(
+      ({ messages }) => takeOver.test(JSON.stringify(messages)),
+      Array.from({ length: 1000 }, () => ({
+        response: ({ messages }: ModelRequest) => ({
+          content: `${takeOver.exec(JSON.stringify(messages))?.[1]} goes on.`,
+        }),
+      })),
+    ),
+})
 const agents = realAgents(home)
 const host = await createHost({
   adapters: Object.values(agents).map(({ adapter }) => adapter()),
@@ -91,6 +104,48 @@ it.each(['allow', 'deny'] as const)(
     for (const [name, shape] of Object.entries(others)) expect({ [name]: shape }).toEqual({ [name]: claude })
   },
 )
+
+it('a session is handed over from each agent to each other agent, whose model gets what was said and done', async () => {
+  const said = (name: RealAgentName) => `The word of ${name} is zebra-${name}.`
+  const sources = new Map<RealAgentName, BenchSession>()
+  for (const name of names) {
+    const session = begun.get(name) ?? (await begin(name))
+    const turn = await session.prompt(
+      modelPrompt(said(name), agents[name].command('cat zebra'), { content: `I am ${name}, and I keep it.` }),
+    )
+    await turn.completed()
+    sources.set(name, session)
+  }
+  const handOver = async (name: RealAgentName, agent: RealAgentName) => {
+    const source = sources.get(name)
+    if (!source) throw new Error(`${name} has no session`)
+    const words = `Take over from ${name}, ${agent}.`
+    const { id } = await host.create({ agent, from: { sessionId: source.id }, prompt: words })
+    const target = await BenchSession.follow(() => host, id)
+    const { outcome } = await target.until(() => target.all('turn.ended')[0])
+    expect([name, agent, outcome, target.all('text.written').at(-1)?.text]).toEqual([
+      ...[name, agent, 'completed', `${agent} goes on.`],
+    ])
+    const bodies = home.model.calls.map(({ body }) => JSON.stringify(body ?? ''))
+    const asked = bodies.filter((body) => body.includes(words)).join('\n')
+    for (const fact of [said(name), 'cat zebra', `I am ${name}, and I keep it.`])
+      expect(asked.includes(fact), `${agent} was told by ${name}: ${fact}`).toBe(true)
+    expect(logProblems(target.events)).toEqual([])
+    await target.command({ type: 'session.close' })
+    return id
+  }
+  // In each round, every agent hands over once and takes over once.
+  const into = new Map(names.map((name) => [name, [] as string[]]))
+  for (let step = 1; step < names.length; step++)
+    await Promise.all(
+      names.map(async (name, index) => {
+        const id = await handOver(name, names[(index + step) % names.length] ?? name)
+        into.get(name)?.push(id)
+      }),
+    )
+  for (const [name, session] of sources)
+    expect(session.all('session.handed-over').map((event) => event.into)).toEqual(into.get(name))
+})
 
 it('twenty sessions of four agents at once lose nothing, mix nothing up, and leave no process behind', async () => {
   const four = names.slice(0, 4)

@@ -29,7 +29,10 @@ export const opening: Figure = {
   },
 }
 
-/** Opens the two sessions alternately; a pause of `restMs` between them lets the server drop both from memory. */
+/**
+ * Opens the two sessions alternately; a pause of `restMs` between two openings lets the server remove both
+ * from memory.
+ */
 async function measureOpening(parley: ParleyServer, requests: number, restMs = 0) {
   const open = async (id: string) => {
     if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs))

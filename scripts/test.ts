@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 /**
- * `npm test`: checks the types beside the tests. The type check runs on one thread, because several threads check the
- * same types more than once, and the tests use the other processors. The tests continue if it fails, but the command
- * fails.
+ * `npm test`: checks the types beside the tests. The type check runs on one thread, because several threads
+ * check the same types more than once, and the tests use the other processors. If the type check fails, the
+ * tests continue, but the command fails.
  */
 const types = ['tsc -b --singleThreaded', 'tsc -p tests --singleThreaded'].join(' && ')
 const tests = 'vitest run --project architecture --project unit --project main'

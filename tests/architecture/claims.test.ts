@@ -53,7 +53,7 @@ const actsOnImport: Claim = {
   ],
 }
 
-/** Modules that have effects when they are loaded: the page, its sign-in pages and a worker. */
+/** Modules with side effects at load time: the page, its sign-in pages and a worker. */
 const entryModules = [
   `${web}/app/main.tsx`,
   `${web}/parts/code/highlight.worker.ts`,

@@ -31,7 +31,7 @@ const limited = refusal(429, 'rate_limit_error', 1)
 const forEver = (step: ModelStep) => Array.from({ length: 20 }, () => step)
 const empty: ModelStep = { response: { content: '' } }
 
-/** The faulty answers of the model for each fault. After them it answers normally. */
+/** The faulty answers of the model for each fault. Afterwards, the model answers normally. */
 const answers: Record<string, ModelStep[]> = {
   'limited-once': [limited],
   'limited-for-ever': forEver(limited),

@@ -39,7 +39,8 @@ export class ClaudeFixture implements AsyncDisposable {
   }
 
   /**
-   * Calls that match `script` are answered by it. For all other calls, the prompt contains the answers of the model.
+   * `script` answers the calls that match it. For all other calls, the prompt contains the answers of the
+   * model.
    */
   static async start(
     options: { script?: (model: ModelServer) => void; env?: Record<string, string> } = {},
@@ -301,8 +302,8 @@ export function bash(command: string): ModelAnswer {
 export const done: ModelAnswer = { content: 'That is done.' }
 
 /**
- * In plan mode Claude Code names a file for the plan. The model writes that file when it is asked to "Plan it.", as a
- * real model does, `times` times.
+ * In plan mode Claude Code names a file for the plan. When it is asked to "Plan it.", the model writes that
+ * file, as a real model does. It does this `times` times.
  */
 export function scriptPlan(model: ModelServer, plan: string, times = 1): void {
   const response = () => {

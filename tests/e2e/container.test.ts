@@ -75,7 +75,7 @@ describe('its commands', () => {
   const env = () => ({
     ...Object.fromEntries(Object.entries(variables()).map(([name, value]) => [name, here(value)])),
     PATH: [at('usr', 'bin'), '/usr/bin', '/bin'].join(delimiter),
-    // The home of the image is in /data. Here it cannot be written.
+    // The home folder of the image is in /data. This home folder cannot be written.
     HOME: at('home'),
     TMPDIR: at('tmp'),
   })
@@ -167,7 +167,6 @@ describe('its commands', () => {
 
 type Instruction = { readonly name: string; readonly text: string }
 
-/** The instructions of each stage. */
 function instructionsOf(dockerfile: string): Instruction[][] {
   const lines = dockerfile
     .replace(/^#.*\n/gm, '')

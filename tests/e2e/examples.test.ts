@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { compileCache } from '../../packages/server/src/testing/compile-cache.ts'
 import { folderForFile } from '../../packages/server/src/testing/temporary-folder.ts'
 
-/** Tests the example programs, run as their readers run them. */
+/** Runs the example programs as a reader of the documentation runs them. */
 const root = resolve(import.meta.dirname, '../..')
 const place = folderForFile()
 const env = { PATH: process.env.PATH, HOME: place, ...compileCache() }

@@ -70,7 +70,6 @@ export class KillableServer {
     return child !== undefined && child.exitCode === null && child.signalCode === null
   }
 
-  /** Suspends or resumes the process. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     if (this.isRunning) this.#process?.kill(signal)
   }
@@ -81,7 +80,7 @@ export class KillableServer {
   }
 }
 
-/** Waits. Kill tests choose the time at random, because they test timing. */
+/** Waits. Kill tests choose the time of a kill at random, because they test the timing of kills. */
 export function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

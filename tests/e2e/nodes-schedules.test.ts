@@ -109,7 +109,7 @@ class Schedule {
     await Promise.race([done, late]).finally(() => clearTimeout(timer))
   }
 
-  /** Lets parts fail, some of them at the same time, and repairs each after a while. */
+  /** Causes failures, some of them at the same time, and repairs each of them after a while. */
   async #fail(): Promise<void> {
     const running: Promise<void>[] = []
     for (let left = 2 + Math.floor(this.#random() * 3); left > 0; left--) {

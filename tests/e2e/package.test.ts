@@ -8,7 +8,9 @@ import { documentationSamples, exampleFiles } from './documentation-samples.ts'
 import { manifestIn, type PackedPackages, type PackedProject, packPackages } from './packed-packages.ts'
 import { oldestNodes, testNode } from './test-nodes.ts'
 
-/** Tests the packages as users get them: built, packed, installed elsewhere, and run by a plain node. */
+/**
+ * Tests the packages as users get them: built, packed, installed elsewhere, and run by Node without flags.
+ */
 const oldestZod = '4.0.0'
 let packages: PackedPackages
 let whole: PackedProject

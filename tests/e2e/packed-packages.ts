@@ -9,7 +9,6 @@ const root = resolve(import.meta.dirname, '../..')
 export type PackedPackages = {
   /** The file that npm would publish. */
   fileOf(name: 'protocol' | 'client' | 'server'): string
-  /** A new project with the packages. */
   install(): PackedProject
   remove(): void
 }

@@ -21,7 +21,7 @@ export type NewCommand = WithoutId<CommandInput>
 
 export type CommandOptions = {
   readonly signal?: AbortSignal | undefined
-  /** Set it to repeat a command that an earlier run of this program may have sent. */
+  /** Set this id to repeat a command that an earlier run of this program may have sent. */
   readonly commandId?: string | undefined
 }
 

@@ -6,8 +6,8 @@ import type { FollowListener, FollowOptions } from './reader.ts'
 export type FeedItem = FeedValue | { readonly type: 'status'; readonly status: FollowStatus }
 
 /**
- * The maximum number of items that wait for a slow loop. Beyond it the iterator stops following; when the loop has
- * taken all items, the iterator follows again from its cursor.
+ * The maximum number of items that wait for a slow loop. Beyond this number, the iterator stops following;
+ * when the loop has taken all items, the iterator follows again from its cursor.
  */
 const maxWaiting = 10_000
 
@@ -133,7 +133,7 @@ class FeedIterator<Picked> implements AsyncIterableIterator<Picked, undefined> {
     for (const taker of this.#takers.splice(0)) this.#settle(taker)
   }
 
-  /** Settles a pending `next()` after the end. An error is thrown once; after it the iterable is done. */
+  /** Settles a pending `next()` after the end. An error is thrown once; then the iterable is done. */
   #settle(taker: Taker<Picked>): void {
     const error = this.#end?.error
     this.#end = {}

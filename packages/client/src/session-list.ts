@@ -174,8 +174,9 @@ class LiveSessionList implements SessionList {
 }
 
 /**
- * Returns the list after one change. Returns the same list if the change does not affect it or is older than the shown
- * data. A session keeps its known place, which never changes; a change need not contain it.
+ * Returns the list after one change. Returns the same list if the change does not affect it or is older than
+ * the shown data. A session keeps its known place even if the change does not contain it, because the place
+ * of a session never changes.
  */
 export function withChange(
   sessions: readonly SessionSummary[],

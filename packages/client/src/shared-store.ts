@@ -3,8 +3,9 @@ import type { LiveStore } from './live-store.ts'
 type Closable = { close(): void }
 
 /**
- * A store that exists while it has subscribers: it is created for the first and closed after the last. It is closed
- * in a later task of the event loop, so that a component that is unmounted and mounted again keeps its data.
+ * A store that exists while it has subscribers: it is created for the first subscriber and closed after the
+ * last. It is closed in a later task of the event loop, so that a component that is unmounted and mounted
+ * again keeps its data.
  */
 export type SharedStore<Snapshot, Store> = LiveStore<Snapshot> & {
   readonly current: Store | undefined

@@ -5,7 +5,7 @@ import { createStore, useStore } from './store.ts'
 
 type Known = Readonly<Record<string, readonly AgentModel[]>>
 
-/** The models of agents whose probe does not list them, fetched on first use. */
+/** The models of agents whose probe does not list models, fetched on first use. */
 const listed = createStore<Known>({})
 let loading = false
 

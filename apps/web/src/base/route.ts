@@ -22,7 +22,6 @@ export function useRoute(): Route {
 
 export const currentRoute = route.get
 
-/** The whole address of a route. */
 export function hrefOf(to: Route): string {
   return new URL(addressOf(to), document.baseURI).href
 }

@@ -5,7 +5,7 @@ import { visible } from '../base/format.logic.ts'
 import { useMay, useSelf } from '../base/self.ts'
 import { outcomeText, questionNote } from './answer-text.logic.ts'
 
-/** The outcome of a permission, below its call. Nothing is shown if a mode or rule allowed it. */
+/** The outcome of a permission, below its call. Nothing is shown if a mode or a rule allowed the call. */
 export function RequestOutcome({ block }: { block: BlockOf<'permission'> }) {
   const { resolution } = block
   const self = useSelf()

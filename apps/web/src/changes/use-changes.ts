@@ -86,7 +86,8 @@ async function fetchChanges(
     if (signal.aborted) return
     const error = errorText(thrown)
     set((before) => {
-      // Keep the changes that are shown, because the person may be writing a remark on them, but not those of another scope.
+      // Keeps the shown changes, because the person may be writing a remark on them, but not changes of
+      // another scope.
       return sameComparison(before.comparison, comparison)
         ? { ...before, error }
         : { comparison, stamps: new Map(), error }

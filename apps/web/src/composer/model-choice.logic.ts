@@ -8,8 +8,9 @@ type Session = {
 }
 
 /**
- * The model of a session, as an id of the list if possible. The chosen model comes first, then the running one (by
- * its id or by an alias for it), then the agent's default. A chosen alias is kept, whatever model it resolves to.
+ * The model of a session, as an id of the list if possible. The chosen model comes first, then the running
+ * model (by its id or by an alias for it), then the agent's default. A chosen alias is kept, whatever model
+ * it resolves to.
  */
 export function chosenModel(models: readonly AgentModel[], session: Session): string {
   const { requested, effective, running } = session

@@ -13,7 +13,6 @@ type EntryProps = {
   children: ReactNode
 }
 
-/** One row of the palette. */
 export function Entry({ icon, value, keywords, onSelect, children }: EntryProps) {
   return (
     <Command.Item

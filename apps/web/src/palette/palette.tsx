@@ -71,7 +71,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         label="Command palette"
         loop
         onKeyDown={onKeyDown}
-        // The server has matched the messages; they come after everything that matches by its name.
+        // The server has matched the messages. They come after the entries that match by name.
         filter={(value, typed, keywords = []) =>
           isHit(value) ? leastMatch : matchOf(keywords.join(' ') || value, typed)
         }

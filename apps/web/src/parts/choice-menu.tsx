@@ -49,7 +49,7 @@ export default function ChoiceMenu({ groups, children, ...menu }: Props) {
         <Group key={group.label} group={group} onClose={menu.onClose} />
       ))}
       {children}
-      {/* A finger can close a sheet beside it; this entry is for screen readers, which do not reach the backdrop. */}
+      {/* On a touch screen, a tap beside the sheet closes it. This entry is for screen readers, which do not reach the backdrop. */}
       <button
         type="button"
         role="menuitem"

@@ -2,7 +2,7 @@ import { CloudOff, LoaderCircle } from 'lucide-react'
 import { client, useConnection } from '../base/client.ts'
 import { errorText } from '../base/error-text.logic.ts'
 
-/** Shows a note while the server is unreachable, and nothing while it is connected. */
+/** Shows a note while the server is unreachable. */
 export function ConnectionNote() {
   const connection = useConnection()
   if (connection.state === 'open' || connection.state === 'idle' || connection.state === 'closed') return null

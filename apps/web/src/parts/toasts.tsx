@@ -9,7 +9,7 @@ import { IconButton } from './button.tsx'
 type Toast = {
   readonly id: number
   readonly at: number
-  /** How long the toast is shown; Infinity: until the person dismisses it. */
+  /** The time for which the toast is shown. Infinity: until the person dismisses the toast. */
   readonly ms: number
   /**
    * The time also passes while the person points at the toast or focuses it, because the action of the toast

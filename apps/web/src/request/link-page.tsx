@@ -140,7 +140,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-/** The card above cuts long fields. Whoever decides from a link has no other place to see them. */
+/** The card above cuts long fields. A person who decides with a link can see them only here. */
 function WholeInput({ tool, input }: { tool: string; input: unknown }) {
   return (
     <details className="text-xs">

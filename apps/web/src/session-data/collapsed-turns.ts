@@ -18,7 +18,10 @@ export function chooseTurn(sessionId: string, turn: string, open: boolean): void
   })
 }
 
-/** Collapses the old turns of all sessions, or expands all turns, also those for which the person chose otherwise. */
+/**
+ * Collapses the old turns of all sessions, or expands all turns. Overrides the person's choices for single
+ * turns.
+ */
 export function collapseOldTurns(collapse: boolean): void {
   turnChoices.set({})
   setPreferences({ collapseTurns: collapse })

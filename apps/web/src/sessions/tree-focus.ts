@@ -57,7 +57,6 @@ export function useRovingTabStop(here: string | undefined) {
   return { stop, ref: tree, onFocus, onKeyDown }
 }
 
-/** The button of the menu of an item. */
 function menuOf(item: Element): HTMLElement | null {
   return item.querySelector<HTMLElement>(':scope > button')
 }

@@ -65,7 +65,7 @@ export function useSessionChoices() {
         ...(worktree && { worktree: requested(worktree) }),
         ...(prompt.length > 0 && { prompt }),
       })
-      // Keep text that was written while the session was created: it was not sent.
+      // Keeps text that was written after the prompt was sent.
       if (draft.get() === text) draft.set('')
       for (const one of attached) attachments.remove(one.id)
       newSessionChoices.set({})

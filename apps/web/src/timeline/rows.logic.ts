@@ -9,11 +9,9 @@ export type Row = {
   readonly open: boolean
   /** The estimated height in pixels, until the row is measured. */
   readonly estimate: number
-  /** The turn that the row belongs to. */
   readonly turn: Turn | undefined
 } & (
   | { readonly node: Node }
-  /** The line of a collapsed turn. */
   | { readonly collapsed: Turn }
   /** The block as it was when it started. Its component subscribes to its later content. */
   | { readonly writing: OpenBlock }

@@ -22,7 +22,7 @@ import { Elapsed } from './working-row.tsx'
 type Toggle = (key: string, open: boolean) => void
 type LineProps = { turn: Turn; folder: string; onToggle: Toggle }
 
-/** A collapsed turn: one line, which expands it. */
+/** A collapsed turn: one line. A click on the line expands the turn. */
 export const CollapsedTurn = memo(function CollapsedTurn({ turn, folder, onToggle }: LineProps) {
   return (
     <div className="flex min-h-9 items-center gap-2.5 rounded-lg border border-line bg-side pr-2.5 text-sm pointer-coarse:min-h-11">

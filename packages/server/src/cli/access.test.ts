@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createHome, type Home } from './program-under-test.ts'
 
-/** Signs a browser in with a link. */
 async function signIn(link: string, name: string): Promise<void> {
   const { origin, hash } = new URL(link)
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -146,7 +146,6 @@ function retentionOf({ archiveAfter, deleteAfter }: ConfigFile['retention'] = {}
 
 const ageOf = (age: string | undefined) => (age === undefined ? undefined : parseAge(age, 'An age'))
 
-/** The settings of access. */
 function accessSettings(
   { flags, env }: Pick<ConfigurationSources, 'flags' | 'env'>,
   { config, file, dataDir }: { config: ConfigFile; file: string; dataDir: string },

@@ -221,7 +221,7 @@ async function othersDone(
     const unused = others.filter((session) => session.status === 'idle' && isNew(session) && session.seq <= 1)
     const used = [...(parley.followers() > 0 ? busy : busy.filter(isNew)), ...unused]
     if (used.length === 0) {
-      // A command may not have read the end of its turn yet. It disconnects when it has.
+      // A command may not have read the end of its turn yet. Commands that have read it disconnect.
       const isRead = parley.followers() === 0 || [...createdAt.keys()].every((id) => ours.has(id))
       leaveAt ??= performance.now() + lingerMs
       if (isRead || performance.now() > leaveAt) return

@@ -21,8 +21,8 @@ export function existingConfigurationOf(context: Context, flags: Flags): Configu
 }
 
 /**
- * Must be called after the configuration of the folder was read, because reading it refuses a config.json of another
- * program.
+ * Must be called after the configuration of the folder was read, because a config.json of another program is
+ * refused at that point.
  */
 function hasData(dataDir: string): boolean {
   return [databaseFile, tokenFile, configFile].some((fileIn) =>

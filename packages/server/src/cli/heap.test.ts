@@ -5,7 +5,7 @@ import { createHome, type Home, type Running } from './program-under-test.ts'
 
 /**
  * Limits on the heap of an idle server and of each session, in bytes. The heap is measured after a garbage
- * collection, so the figure does not depend on the time of the last one. Currently it is 24.8 million, or 30
+ * collection, so the figure does not depend on the time of the last one. Measured: 24.8 million, or 30
  * million with the code of every agent loaded, and 46 thousand per session.
  */
 const limit = { idle: 27_000_000, session: 70_000 }

@@ -17,7 +17,10 @@ const exceptions: Readonly<Record<string, string>> = {
   'audit export': 'prints the ledger, which is lines of JSON',
   'audit keys': 'prints the lines that verify --key reads',
 }
-/** Commands whose JSON other tests read: they need another process, a database, a registry or a target. */
+/**
+ * The JSON of these commands is tested elsewhere, because they need another process, a database, a registry
+ * or a target.
+ */
 const elsewhere = [
   ...['serve', 'migrate', 'restore', 'retention', 'import', 'notify add', 'notify test', 'notify remove'],
   ...['agents install', 'agents update', 'agents remove', 'agents key', 'service status'],

@@ -33,7 +33,6 @@ type Given = {
   /** The base of relative paths. */
   readonly cwd: string
   readonly config: ConfigFile
-  /** The path of config.json. */
   readonly file: string
 }
 

@@ -223,8 +223,8 @@ const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> 
     expect((await ask('/api/targets')).body.targets).toEqual([])
   },
   async createTarget(ask) {
-    // A target gets only alerts within the limits of the device that adds it. A token without the scope admin can add
-    // none.
+    // A target gets only alerts within the limits of the device that adds it. A token without the scope admin
+    // cannot add targets.
     expect((await ask('/api/targets', hook)).body.error).toMatchObject({ details: { scope: 'admin' } })
     const keys = { p256dh: 'B'.padEnd(87, 'A'), auth: 'A'.repeat(22) }
     const push = { kind: 'push', endpoint: 'https://push.example.org/x', keys }

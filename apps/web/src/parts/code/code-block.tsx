@@ -55,7 +55,6 @@ function Coloured({ code, language, done }: { code: string; language: string; do
   )
 }
 
-/** The tokens of one line. */
 export function tokenSpans(tokens: TokenLines[number]): ReactNode {
   return tokens.map(([content, kind], place) =>
     kind === '' || kind === 'foreground' ? (

@@ -28,10 +28,10 @@ export type RestoreOptions = {
 }
 
 /**
- * Replaces the contents of a data folder with those of a backup. The data folder must exist. All files are first
- * prepared in a staging folder. Renaming this folder is the point of no return: if the process is killed before it, the
- * data folder is unchanged; if it is killed afterwards, the next command completes the restore. Rejects with a
- * ParleyError if a server uses the data folder.
+ * Replaces the contents of a data folder with those of a backup. The data folder must exist. All files are
+ * first prepared in a staging folder. Renaming this folder is the point of no return: if the process is
+ * killed before the rename, the data folder is unchanged; if the process is killed after the rename, the next
+ * command completes the restore. Rejects with a ParleyError if a server uses the data folder.
  */
 export async function restore({ dataDir, archive, extracted, checking }: RestoreOptions): Promise<Restored> {
   using lock = lockDatabase(databaseFile(dataDir))

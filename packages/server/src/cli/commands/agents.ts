@@ -32,8 +32,8 @@ export async function agents(options: AgentsOptions, context: Context): Promise<
 }
 
 /**
- * The table of agents as lines. If it is too wide, the hint is printed whole on its own line below each
- * agent.
+ * The table of agents as lines. If the table is too wide, the hint is printed whole on its own line below
+ * each agent.
  */
 export function agentLines(rows: readonly string[][], width: number | undefined): string[] {
   const whole = tableLines(columns, rows, width)

@@ -73,7 +73,7 @@ export function changes(
   })
 }
 
-/** The changed files of a folder, or those of the paths, as they are now. */
+/** The changed files of a folder, or those with the given paths, in their present state. */
 async function filesOf({ client, id }: Work, paths: readonly string[], side?: 'staged') {
   const { files } = await client.call('listChanges', { params: { id }, query: defined({ side }) })
   const unknown = paths.find((path) => !files.some((file) => file.path === path))

@@ -61,7 +61,10 @@ export function createRunAnswerer(asked: Asked, { stop, onDecision }: Listeners)
   })
 }
 
-/** Used if the token may not decide. Without a terminal, nobody would see that the turn waits, so it is stopped. */
+/**
+ * Used if the token may not decide. Without a terminal, nobody would see that the turn waits, so the turn is
+ * stopped.
+ */
 function answererWithoutRights(asked: Asked, stop: (why: string) => void): Answerer {
   const { server, sessionId, context, screen, options, me } = asked
   const where = whoCanDecide(me, { url: server.url, sessionId })

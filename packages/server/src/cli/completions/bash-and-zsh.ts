@@ -1,8 +1,9 @@
 import type { CompletedCommand, ValueKind } from './command-tree.ts'
 
 /**
- * The scripts for bash and zsh. They contain the whole command tree. They start the program only to complete sessions
- * and agents, which it requests from the running server. Its output is never evaluated.
+ * The scripts for bash and zsh. They contain the whole command tree. They start the program only to complete
+ * sessions and agents, which the program requests from the running server. The output of the program is never
+ * evaluated.
  */
 
 export function bashScript(all: readonly CompletedCommand[]): string {

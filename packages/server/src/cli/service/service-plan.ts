@@ -15,7 +15,6 @@ export type ServicePlan = {
 /** Stored in the definition of a service, so that the next `service install` keeps the chosen options. */
 export type ServiceRecord = {
   readonly version: string
-  /** The options of `serve`. */
   readonly options: readonly string[]
   /** The variables that were named with `--env`. */
   readonly env: Readonly<Record<string, string>>

@@ -27,7 +27,7 @@ import { OpenSession } from './open-session.ts'
 export type EditorSessionsOptions = {
   readonly access: Access
   readonly agent: string
-  /** Settings of new sessions; an editor cannot set them when it creates a session. */
+  /** Settings of new sessions. An editor cannot choose them when it creates a session. */
   readonly defaults?: { readonly mode?: PermissionMode; readonly model?: string }
   /** The command that opens a session in another client. */
   readonly elsewhere?: (sessionId: string) => string

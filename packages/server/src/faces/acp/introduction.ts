@@ -12,7 +12,10 @@ import type { AgentInfo } from '@parley/protocol'
  */
 const withTheProgram = 'program'
 
-/** The answer to `initialize`: the agent's capabilities, and those that Parley adds to every agent. */
+/**
+ * The answer to `initialize`: the capabilities of the agent, and the capabilities that Parley adds to every
+ * agent.
+ */
 export function introduction(agent: AgentInfo, version: string): InitializeResponse {
   const { capabilities: can, name, hint } = agent
   return {

@@ -68,7 +68,7 @@ function pathIn(uri: string, cwd: string): string | undefined {
   }
 }
 
-/** A prompt as an editor shows it. */
+/** The parts of a prompt as content blocks for the editor. */
 export function contentBlocks(parts: readonly PromptPart[], cwd: string): ContentBlock[] {
   return parts.map((part) => blockOf(part, cwd))
 }

@@ -203,7 +203,7 @@ export class SessionUpdates {
     }
   }
 
-  /** A notice. Editors that do not support notices get it as a thought. */
+  /** Returns a notice, or a thought if the editor does not support notices. */
   aside(severity: 'info' | 'warning' | 'error', title: string, description?: string): SessionUpdate[] {
     if (this.#options.knows.notices)
       return [{ sessionUpdate: 'notice', severity, title, ...(description && { description }) }]

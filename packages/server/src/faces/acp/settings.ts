@@ -118,7 +118,7 @@ function effortOption(
 
 type Choice = { value: string; name: string; description?: string }
 
-/** A setting as a list of choices. The current value is always among them. */
+/** A setting as a list of choices. The list always contains the current value. */
 function select(
   about: { id: string; name: string; category: string },
   current: string | undefined,

@@ -184,7 +184,9 @@ export class ToolCallUpdates {
   }
 }
 
-/** Names the call whose subagent wrote the output. ACP has no field for that, so it is in `_meta`. */
+/**
+ * Adds the id of the call whose subagent wrote the output. ACP has no field for this id, so it is in `_meta`.
+ */
 export function withParent({ parentToolCallId }: { readonly parentToolCallId?: string | undefined }) {
   return parentToolCallId === undefined ? {} : { _meta: { parley: { parentToolCallId } } }
 }

@@ -53,7 +53,6 @@ export type Authentication = {
   readonly source: RequestSource
   /** The address of the client, for logs and rate limits only. */
   readonly clientAddress: ClientAddress
-  /** The codes of one-time links. */
   readonly codes: OneTimeCodes<SignInCode>
   /** The pairing codes, without the dashes between their groups. */
   readonly pairings: OneTimeCodes<SignInCode>

@@ -28,7 +28,8 @@ export function createClientAddress(trustedProxies: readonly string[] = []): Cli
 }
 
 /**
- * The key of a client for rate limits: its IPv4 address, or its IPv6 /64 network, because one client can use all of it.
+ * The key of a client for rate limits: its IPv4 address, or its IPv6 /64 network, because one client can use
+ * all addresses of that network.
  */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address

@@ -35,7 +35,7 @@ import { createUpgrade, type WebSocketHandler } from './upgrade.ts'
 
 export type FaceSettings = {
   readonly host: Host
-  /** The address that the server listens on, once it listens. */
+  /** The address that the server listens on. Known once the server listens. */
   readonly bound: () => Bound
   /** The URL at which browsers reach the server through a proxy. By default, the address that the server listens on. */
   readonly publicUrl?: string | undefined
@@ -63,7 +63,6 @@ export type FaceSettings = {
   readonly now?: () => number
   /** The other nodes on the same database. `host` serves them and passes nothing on to other nodes. */
   readonly peers?: PeerAuthentication & { readonly host: Host }
-  /** Passes requests on to other nodes. */
   readonly otherNodes?: OtherNodes
   readonly logger: Logger
   readonly version: string

@@ -148,7 +148,8 @@ export class ModelTurn {
     const leave = () => {
       if (step === this.#steps) this.#leave()
     }
-    // Not in the generator: after an abort nobody reads it, so its code would not run.
+    // This is not done in the generator: after an abort nobody reads the generator, so its code would not
+    // run.
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave, { once: true })
     return this.#response(signal, leave)

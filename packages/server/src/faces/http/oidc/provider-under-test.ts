@@ -27,7 +27,6 @@ export class ProviderUnderTest implements AsyncDisposable {
   /** The account that signs in next. */
   account = { sub: 'subject-1', name: 'Ada', email: 'ada@example.org' }
   fault: Fault = {}
-  /** The authorization requests so far. */
   readonly requests: URLSearchParams[] = []
   readonly #codes = new Map<string, Asked>()
   readonly #server = createServer((request, response) => {

@@ -43,7 +43,6 @@ export const MergePreview = z.object({
 })
 export type MergePreview = z.infer<typeof MergePreview>
 
-/** Suggests the message of a squash commit. */
 export function squashMessage(title: string, commits: MergePreview['commits']): string {
   const [only, ...others] = commits
   if (only && others.length === 0) return only.subject

@@ -52,7 +52,6 @@ export async function createHost(given: CreateHostOptions): Promise<Host> {
   return telemetry.watch({ ...host, close })
 }
 
-/** The code is loaded on first use. */
 const writeHandOff: WriteHandOff = async (events, options) => {
   const { handOff } = await import('./transcripts/hand-off/index.ts')
   return handOff(events, options)

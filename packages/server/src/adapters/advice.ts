@@ -31,7 +31,6 @@ export function installCommand({ agent, install, agentsFolder, parley = plain }:
     : parley(`agents install ${agent}`)
 }
 
-/** Advice on installing an agent whose program is missing. */
 export function adviseMissing(advice: InstallAdvice): string {
   const { executable } = advice
   return executable === undefined

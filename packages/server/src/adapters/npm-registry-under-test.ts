@@ -23,7 +23,6 @@ export type PackageUnderTest = {
   readonly peerDependencies?: Record<string, string>
   /** The version in its own package.json, if it differs from the registry's. */
   readonly claims?: string
-  /** Additional files by path. */
   readonly files?: Record<string, string>
 }
 

@@ -26,7 +26,6 @@ function classOfIPv4(address: string): AddressClass {
   return privateAddresses.check(address, 'ipv4') ? 'private' : 'public'
 }
 
-/** The eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
   const plain = new SocketAddress({ address, family: 'ipv6' }).address
   const text = plain.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes) => {

@@ -48,7 +48,6 @@ export type OwnParts = {
    * closes.
    */
   readonly tools?: readonly HostTool[]
-  /** The actor that creates the session. */
   readonly by?: Actor
   /**
    * True if the actor may choose a mode in which agents do not ask. If not, the session does not inherit such a mode.
@@ -73,7 +72,6 @@ type CreationParts = {
 
 export function createSessionCreation(parts: CreationParts): SessionCreation {
   const { services, sessions, adapterFor, folders, hostSessions } = parts
-  /** Loads the code on first use. */
   const continuing = async () => {
     const { createContinuing } = await import('./continue-session.ts')
     const { folderFacts } = folders

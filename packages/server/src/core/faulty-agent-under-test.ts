@@ -16,7 +16,7 @@ export type FaultyConnection = {
   readonly input: ConnectInput
   readonly received: AgentMessage[]
   say(...outputs: AgentOutput[]): void
-  /** Sends a normal end of the turn. */
+  /** Reports the end of a turn that was completed. */
   endTurn(): void
   /** Ends the output: the agent has ended. */
   end(): void

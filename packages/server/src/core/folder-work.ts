@@ -34,12 +34,10 @@ async function seenFrom(services: SessionServices, { project, worktree }: Sessio
   }
 }
 
-/** Reads the checked-out branch of a session's folder. */
 export async function branchIn(services: SessionServices, state: SessionState): Promise<BranchInfo> {
   return expectChanges(services).branch(state.cwd, await seenFrom(services, state))
 }
 
-/** Reads the pull request of the checked-out branch. */
 export async function pullRequestIn(
   services: SessionServices,
   state: SessionState,
@@ -47,7 +45,6 @@ export async function pullRequestIn(
   return expectChanges(services).pullRequest(state.cwd, await seenFrom(services, state))
 }
 
-/** Returns the effect of a merge of the checked-out branch into the base branch. */
 export async function mergePreviewIn(services: SessionServices, state: SessionState): Promise<MergePreview> {
   return expectChanges(services).previewMerge(state.cwd, await seenFrom(services, state))
 }

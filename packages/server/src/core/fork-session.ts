@@ -38,7 +38,6 @@ type ForkDetails = {
   readonly title: string | undefined
   /** The prompt before which the session is forked, and the point before its turn. */
   readonly before?: { readonly promptId: string; readonly point: LogPoint } | undefined
-  /** The actor that forks the session. */
   readonly by: Actor | undefined
 }
 

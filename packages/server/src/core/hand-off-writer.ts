@@ -23,7 +23,6 @@ export type HandOffOptions = {
   readonly agentName: (agent: string) => string
   /** The maximum length of the text, in characters. */
   readonly budget: number
-  /** True if the agent accepts images. */
   readonly takesImages: boolean
   readonly folder?: FolderFacts | undefined
 }

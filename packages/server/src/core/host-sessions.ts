@@ -229,7 +229,6 @@ function createDeletion(services: SessionServices, sessions: OpenSessions) {
   }
 }
 
-/** Loads the code on first use. */
 async function removeIfNothingLost(
   services: SessionServices,
   worktrees: Worktrees,

@@ -150,7 +150,7 @@ async function closeHost(
   await temporaryFolders.removeAll()
 }
 
-/** Loads the code on first use, because a server does not need it at its start. */
+/** The functions `lazy…` load the code of a part on first use, because a server does not need it at its start. */
 function lazyImporting(parts: Parameters<typeof createImporting>[0]): Importing {
   const loaded = once(async () => (await import('./import-session.ts')).createImporting(parts))
   return {
@@ -159,7 +159,6 @@ function lazyImporting(parts: Parameters<typeof createImporting>[0]): Importing 
   }
 }
 
-/** Loads the code on first use. */
 function lazyCreation(parts: Parameters<typeof createSessionCreation>[0]): SessionCreation {
   const loaded = once(async () => {
     const code = await Promise.all([import('./create-session.ts'), parts.sessions.loadCode()])
@@ -172,7 +171,6 @@ function lazyCreation(parts: Parameters<typeof createSessionCreation>[0]): Sessi
   }
 }
 
-/** Loads the code on first use. */
 function lazyWorktrees(parts: Parameters<typeof createHostWorktrees>[0]): HostWorktrees {
   const loaded = once(async () => (await import('./host-worktrees.ts')).createHostWorktrees(parts))
   return {
@@ -183,7 +181,6 @@ function lazyWorktrees(parts: Parameters<typeof createHostWorktrees>[0]): HostWo
   }
 }
 
-/** Loads the code on first use. */
 function lazyModels(parts: Parameters<typeof createModelCatalogue>[0]): ModelCatalogue {
   const loaded = once(async () => (await import('./model-catalogue.ts')).createModelCatalogue(parts))
   return { models: async () => (await loaded()).models() }

@@ -11,7 +11,6 @@ function allProcesses(): Listed[] {
     .map(([pid = '', parent = '']) => ({ pid, parent }))
 }
 
-/** The live child processes of this process. */
 export function ownChildren(): string[] {
   return childrenOf(allProcesses(), [`${process.pid}`])
 }

@@ -52,7 +52,6 @@ export function soleOwnershipContract(name: string, open: () => Promise<Omit<Nod
 
 type TestedNodes = {
   open(settings?: { place?: string }): Promise<NodeUnderTest>
-  /** Opens two processes. */
   two(): Promise<[NodeUnderTest, NodeUnderTest]>
 }
 

@@ -7,7 +7,6 @@ import type { GitResult } from './run-git.ts'
 export type Forge = {
   /** Finds the pull request of a branch: the open one, otherwise the latest one. */
   find(git: FolderGit, branch: string): Promise<FoundRequest | undefined>
-  /** Reads the checks and the comments of a pull request. */
   details(git: FolderGit, found: FoundRequest): Promise<Pick<PullRequest, 'checks' | 'comments' | 'cut'>>
   /** Opens a pull request and returns its URL. */
   open(git: FolderGit, request: NewRequest): Promise<string>

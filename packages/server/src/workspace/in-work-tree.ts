@@ -1,7 +1,6 @@
 import { join, relative } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
-/** A folder with the work tree that contains it. */
 export type Place = { readonly folder: string; readonly workTree: string }
 
 /**

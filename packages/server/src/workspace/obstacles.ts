@@ -103,7 +103,6 @@ function blockedBy(others: readonly string[], written: readonly Difference[]): s
   return written.filter(isBlocked).map(({ path }) => path)
 }
 
-/** The parent folders of the path. */
 function foldersOf(path: string): string[] {
   const parts = path.split('/')
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'))

@@ -7,7 +7,6 @@ import { findRepository } from './repository.ts'
 export type Listing = {
   /** True if the folder is in a repository and not in a git directory. */
   readonly isInRepository: boolean
-  /** The names that git ignores. */
   readonly ignored: ReadonlySet<string>
 }
 

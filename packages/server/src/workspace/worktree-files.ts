@@ -39,7 +39,6 @@ export async function ignoredFiles(
   return found
 }
 
-/** The paths that git ignores. */
 export async function ignoredAmong(look: Look, paths: readonly string[]): Promise<string[]> {
   if (paths.length === 0) return []
   // With `./`, a path that starts with a colon is not read as pathspec magic.

@@ -134,7 +134,6 @@ async function permit(person: Person, ask: PermissionAsk, signal: AbortSignal): 
   throw new RequestError(-32603, why ?? `This is not allowed: ${ask.title}.`)
 }
 
-/** The tool, the input and the diff of a write. */
 function writeAsk(place: string, { before, content }: Written) {
   const about = { tool: 'write_text_file', kind: 'edit' } as const
   if (before === undefined)

@@ -26,7 +26,7 @@ export type PermissionContext = {
   hasTurn(): boolean
   /** True if the turn is being stopped or the connection is over: no answer is sent then. */
   isOver(): boolean
-  /** Reports that OpenCode did not do `what`. */
+  /** Reports that OpenCode has failed to do `what`. */
   problem(what: string, error: unknown): void
 }
 

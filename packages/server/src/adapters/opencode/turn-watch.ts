@@ -17,7 +17,7 @@ export type WatchContext = {
   /** Called after events were missed, with the requests that wait for an answer now. */
   reconcileRequests(permissions: readonly PermissionRequest[], questions: readonly QuestionRequest[]): void
   isOver(): boolean
-  /** Reports that OpenCode did not do `what`. */
+  /** Reports that OpenCode has failed to do `what`. */
   problem(what: string, error: unknown): void
 }
 

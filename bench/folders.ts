@@ -14,12 +14,11 @@ import { promptCommand } from './lib/servers.ts'
 import { compare, inTurns, type Pair, timed } from './lib/stats.ts'
 
 const changedFiles = 28
-/** The difference between two medians that the clock and the scheduler make. */
+/** The difference between two medians that the clock and the scheduler can cause. */
 const noticeableMs = 2
 
 /**
- * What people wait for in the folder of a session, in a large repository with some changes: each figure is compared with
- * what git or the file system needs for the same question.
+ * The waiting times in the folder of a session, in a large repository with some changes. Each figure is compared with the time that git or the file system needs for the same data.
  */
 export const folders: Figure = {
   name: 'folders',
@@ -137,7 +136,7 @@ async function promptsIn(cwd: string, sessionFolder?: ReturnType<typeof createSe
     new Promise<void>((resolve) => {
       heard = (one) => one === type && resolve()
     })
-  /** Milliseconds until the agent has said something. The next prompt comes after the snapshots of this one. */
+  /** Milliseconds until the first output of the agent. The next prompt is sent after the snapshots of this turn. */
   const prompt = async () => {
     const spoken = until('agent.noticed')
     const start = performance.now()

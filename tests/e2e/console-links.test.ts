@@ -146,7 +146,7 @@ it('the card of a request copies a link that decides it', async () => {
   const permissions = ['clipboard-read', 'clipboard-write']
   const { page, consoleErrors } = await openSessionTab(id, { permissions })
   await card(page).getByRole('button', { name: 'More actions' }).click()
-  await page.getByRole('menuitem', { name: 'Copy link to decide' }).click()
+  await page.getByRole('menuitem', { name: 'Copy decision link' }).click()
   await page.getByText(/Link copied\. Whoever opens it can allow or deny this call/).waitFor()
   const url = await page.evaluate(() => navigator.clipboard.readText())
   expect(url).toMatch(new RegExp(`^${server.url}/decide#[\\w-]{43}$`))

@@ -43,7 +43,7 @@ export function pathOf(text: string, folder: string): NamedPath | undefined {
   return pieces.length === 1 ? pieces[0]?.to : undefined
 }
 
-/** The path of a relative link, with the line of `#L12`. */
+/** The path of a relative link, with the line number from `#L12`. */
 export function pathOfLink(href: string): NamedPath | undefined {
   if (/^([a-z][a-z0-9+.-]*:|\/\/|#|\?)/i.test(href)) return undefined
   const [, written = '', line] = /^([^#?]*)(?:\?[^#]*)?(?:#L(\d{1,7}).*|#.*)?$/.exec(href) ?? []

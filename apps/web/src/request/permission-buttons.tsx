@@ -68,7 +68,7 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
         list={(MenuList, menu) => (
           <MenuList
             {...menu}
-            entries={[{ label: 'Copy link to decide', icon: Link, onSelect: rest.onCopyLink }]}
+            entries={[{ label: 'Copy decision link', icon: Link, onSelect: rest.onCopyLink }]}
           />
         )}
       >

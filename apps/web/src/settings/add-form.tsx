@@ -24,8 +24,7 @@ type OpenForm<Fields> = {
 }
 
 /**
- * A button that opens a form. The form closes when its entry was added; if the entry cannot be added, the
- * form shows the problem.
+ * A button that opens a form. The form closes when the entry is added. If the entry cannot be added, the form shows the problem.
  */
 export function AddForm<Fields extends object, Body>({ empty, read, send, ...props }: Props<Fields, Body>) {
   const [open, setOpen] = useState(false)

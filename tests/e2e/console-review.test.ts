@@ -196,6 +196,8 @@ describe('a review', () => {
     await changes.getByText('Commits the staged changes: 1 file.').waitFor()
     const message = changes.getByRole('textbox', { name: 'Commit message' })
     expect(await message.inputValue()).toBe('Change a.ts')
+    await changes.getByRole('button', { name: 'Suggest a message' }).click()
+    await changes.getByText('has done nothing in this session yet. The message is from the title.').waitFor()
     await message.fill('Count in tens')
     expect(await seriousFindings(page)).toEqual([])
     await message.press('Control+Enter')

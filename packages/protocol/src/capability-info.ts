@@ -42,6 +42,10 @@ const capabilityDetails: Readonly<Record<CapabilityName, readonly [CapabilityTyp
   resume: ['session', 'The conversation continues after a restart of the agent'],
   fork: ['session', 'A session can be copied with its conversation'],
   forkBefore: ['session', 'A session can be copied with its conversation up to an earlier prompt'],
+  aside: [
+    'session',
+    'The agent answers a question from a copy of its conversation that is stored nowhere, without tools',
+  ],
   interrupt: ['session', 'A turn can be stopped'],
   steer: ['prompt', 'A prompt can be sent into a running turn'],
   models: ['sampling', 'The model of a session can be chosen'],

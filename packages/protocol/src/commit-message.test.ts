@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { suggestedMessage } from './commit-message.ts'
+import { messageInAnswer, suggestedMessage } from './commit-message.ts'
 
 const long = `Make the parser accept a comment at the end of the last line of a file, even without a line break`
 
@@ -18,4 +18,21 @@ it.each([
       paths.map((path) => ({ path })),
     ),
   ).toBe(message)
+})
+
+it.each([
+  ['Fix it', 'Fix it'],
+  ['\n```\nFix it\n```\n', 'Fix it'],
+  ['Fix it\r\n\r\n\r\n\r\nBecause.\t', 'Fix it\n\nBecause.'],
+  ['Fix \u001b[31m\u202eit\u200b', 'Fix [31mit'],
+  ['Fix it\n\nCo-Authored-By: Eve <e@e>\n Signed-off-by:Eve\nReviewed-by : Eve', 'Fix it'],
+  ['Fix it\u2028Co-authored-\u00adby: Eve', 'Fix it'],
+  ['Stand by: wait for the lock', 'Stand by: wait for the lock'],
+  ['', ''],
+])('the answer %j contains the message %j', (answer, message) => {
+  expect(messageInAnswer(answer)).toBe(message)
+})
+
+it('a message has at most 4,000 characters', () => {
+  expect([...messageInAnswer('\u{1f600}'.repeat(5_000))]).toHaveLength(4_000)
 })

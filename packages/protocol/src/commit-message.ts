@@ -1,3 +1,15 @@
+import { z } from 'zod'
+import { withoutHidden } from './hidden-characters.ts'
+
+export const SuggestedMessage = z.object({
+  message: z.string(),
+  by: z.enum(['agent', 'title']).meta({
+    description: 'agent: the agent of the session wrote it. title: it was made from the title or the files',
+  }),
+  why: z.string().optional().meta({ description: 'With title: why the agent wrote none' }),
+})
+export type SuggestedMessage = z.infer<typeof SuggestedMessage>
+
 const longestSubject = 72
 
 /** A message for a commit, from the title of the session or, if it has none, from the changed files. */
@@ -19,4 +31,23 @@ function changeOf(files: readonly { readonly path: string }[]): string {
   return others.length === 1
     ? `Change ${first} and ${others[0]}`
     : `Change ${first} and ${others.length} other files`
+}
+
+const longestMessage = 4_000
+/** Lines with which git and its hosts name further authors, testers and reviewers of a commit. */
+const namesPerson = /^\s*[\p{L}\d-]+-by\s*:/iu
+
+/**
+ * The message in the answer of an agent, or an empty text. Hidden characters are removed, and so are lines that name
+ * people, such as `Co-authored-by`: an agent must not add authors.
+ */
+export function messageInAnswer(answer: string): string {
+  const text = withoutHidden(answer.replace(/\r\n?|[\u2028\u2029]/g, '\n'))
+    .replaceAll('\t', ' ')
+    .trim()
+  const [, fenced] = /^```[^\n]*\n([\s\S]*?)\n?```$/.exec(text) ?? []
+  const lines = (fenced ?? text).split('\n').map((line) => line.trimEnd())
+  const kept = lines.filter((line) => !namesPerson.test(line)).join('\n')
+  const short = [...kept.replace(/\n{3,}/g, '\n\n').trim()].slice(0, longestMessage)
+  return short.join('').trimEnd()
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { BranchInfo, PullRequestInfo } from './branch.ts'
 import { ChangeScope, ChangeSide, Changes } from './change.ts'
+import { SuggestedMessage } from './commit-message.ts'
 import { FileContent, Tree } from './file.ts'
 import { MergePreview } from './merge.ts'
 import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
@@ -143,6 +144,17 @@ export const workspaceRoutes = {
     limits: 'session',
     params: bySession,
     reply: PullRequestInfo,
+  },
+  suggestMessage: {
+    method: 'POST',
+    path: '/api/sessions/:id/commit-message',
+    summary:
+      'Suggest a message for a commit of these files: the agent is asked in a copy of its conversation that is stored nowhere',
+    scope: ['prompt', 'decide'],
+    limits: 'session',
+    params: bySession,
+    body: z.object({ paths: z.array(z.string().min(1).max(4096)).min(1).max(20_000) }),
+    reply: SuggestedMessage,
   },
   listViewed: {
     method: 'GET',

@@ -8,6 +8,7 @@ import { Button } from '../parts/button.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
+import { SuggestMessage } from './suggest-message.tsx'
 
 type Props = { changes: Changes; onDone: () => void }
 
@@ -84,6 +85,7 @@ function CommitForm({ changes, onClose, onDone }: Props & { onClose: () => void 
         }}
         className="field field-sizing-content max-h-60 min-h-14 w-full"
       />
+      <SuggestMessage files={files} message={message} onMessage={setMessage} />
       {problem && (
         <div role="alert" className="text-bad">
           <p>{problem.text}</p>

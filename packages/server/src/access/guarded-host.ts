@@ -188,6 +188,8 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
       await permittedFolders(host, limits, foldersOfMerge(preview.into))
       return preview
     }),
+    // The agent of the session works, at the expense of the person who runs the server.
+    suggestMessage: ofSession(['prompt', 'decide'], host.suggestMessage),
     previewRewind: ofSession(['decide'], host.previewRewind),
     previewHandOff: ofSession(
       ['read', 'prompt'],

@@ -33,6 +33,12 @@ it('changes, discard, commit, push and pr work on the folder of a session', asyn
   expect((await home.run(['commit', 'last', 'a.txt', '-m', 'Change a'])).stdout).toMatch(
     / on fix: Change a$/m,
   )
+  const suggested = JSON.parse((await home.run(['commit', 'last', '--suggest', '--json'])).stdout)
+  expect(suggested).toMatchObject({
+    by: 'agent',
+    message: expect.stringMatching(/^Show what a commit message looks like\n\n/),
+  })
+  expect((await home.run(['changes', 'last'])).stdout).toMatch(/b\.txt/)
   const committed = JSON.parse((await home.run(['commit', 'last', '--json'])).stdout)
   expect(committed).toMatchObject({ type: 'changes.committed', files: 1, branch: 'fix' })
   expect(git(app, 'log', '--format=%an %s', 'main..')).toBe('Ada Fix the parser\nAda Change a\n')

@@ -18,6 +18,7 @@ const limits = {
   spareFreeBytes: count,
   maxQueue: atLeastOne,
   connectMs: atLeastOne,
+  asideMs: atLeastOne,
   idleCloseMs: atLeastOne,
   backgroundMs: atLeastOne,
   backgroundTotalMs: atLeastOne,

@@ -79,17 +79,29 @@ function connectInput({ context, adapter, broker, toolCalls, signal }: ConnectPa
 }
 
 async function start({ context, adapter }: ConnectParts, given: ConnectInput): Promise<AgentConnection> {
-  const { clock, limits, spares } = context.services
+  const { spares } = context.services
+  const connected = async (input: ConnectInput) =>
+    (await spares.connect(adapter, input)) ?? adapter.connect(input)
+  const connection = await startWithin(context, adapter, given, connected)
+  spares.expectAnother(adapter, given)
+  return connection
+}
+
+/** Starts the agent within its time limit. */
+export async function startWithin(
+  context: SessionContext,
+  adapter: AgentAdapter,
+  given: ConnectInput,
+  connected = async (input: ConnectInput) => adapter.connect(input),
+): Promise<AgentConnection> {
+  const { clock, limits } = context.services
   const { connectMs } = limits
   const timeout = new AbortController()
   const stopTimer = clock.after(connectMs, () => timeout.abort(tooSlow(adapter, connectMs)))
   const signal = AbortSignal.any([given.signal, timeout.signal])
-  const input = { ...given, signal }
-  const connected = async () => (await spares.connect(adapter, input)) ?? adapter.connect(input)
   try {
-    const connection = await unlessAborted(connected(), signal, (late) => discard(late, context))
-    spares.expectAnother(adapter, input)
-    return rejecting(connection)
+    const starting = connected({ ...given, signal })
+    return rejecting(await unlessAborted(starting, signal, (late) => discard(late, context)))
   } finally {
     stopTimer()
   }
@@ -111,7 +123,8 @@ async function discard(connection: AgentConnection, { problem }: SessionContext)
     .catch((error) => problem(error, 'close an agent that is no longer needed'))
 }
 
-function resumption(
+/** How the agent would continue its conversation now. */
+export function resumption(
   adapter: AgentAdapter,
   { connection, forkPending, forkPoint, completedTurns: turns }: SessionState,
 ): Pick<ConnectInput, 'resume'> {

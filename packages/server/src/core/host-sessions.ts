@@ -16,6 +16,7 @@ import {
   SessionPatch,
   type SessionState,
   type SessionSummary,
+  type SuggestedMessage,
   summarise,
   type WaitingRequest,
 } from '@parley/protocol'
@@ -101,6 +102,11 @@ export type HostSessions = {
   /** Returns the effect of a merge of that branch into the base branch. Changes nothing. */
   previewMerge(sessionId: string): Promise<MergePreview>
   /**
+   * A message for a commit of these files, from the agent or from the title. Must be called at the owner. Rejects with
+   * ParleyError `busy` while the agent is asked already.
+   */
+  suggestMessage(sessionId: string, paths: readonly string[], signal?: AbortSignal): Promise<SuggestedMessage>
+  /**
    * Returns the two states of the folder that a scope of changes compares. Rejects with ParleyError `not_found` for
    * an unknown turn.
    */
@@ -171,6 +177,9 @@ export function createHostSessions(
       (await folderWork()).pullRequestIn(services, await sessions.state(sessionId)),
     previewMerge: async (sessionId) =>
       (await folderWork()).mergePreviewIn(services, await sessions.state(sessionId)),
+    async suggestMessage(sessionId, paths, signal) {
+      return (await sessions.open(sessionId)).suggestMessage(paths, signal)
+    },
     changeScope: async (sessionId, query) => scopeOf(services, await sessions.state(sessionId), query),
     async waiting() {
       const states = await store.waiting()

@@ -21,6 +21,8 @@ export type Limits = {
   /** The maximum number of prompts in the queue of one session. */
   readonly maxQueue: number
   readonly connectMs: number
+  /** The time limit for an answer of an agent that is asked aside. */
+  readonly asideMs: number
   /** An idle agent process is closed after this time. */
   readonly idleCloseMs: number
   /** A process that only background tasks need is closed after this time without an event. */
@@ -56,6 +58,7 @@ export const defaultLimits: Limits = {
   spareFreeBytes: 2 ** 30,
   maxQueue: 100,
   connectMs: 60_000,
+  asideMs: 90_000,
   idleCloseMs: 10 * 60_000,
   backgroundMs: 2 * 60 * 60_000,
   backgroundTotalMs: 24 * 60 * 60_000,

@@ -5,6 +5,7 @@ import {
   type Receipt,
   type RewindPreview,
   type SessionState,
+  type SuggestedMessage,
 } from '@parley/protocol'
 import { currentAdapter } from './agent-keeper.ts'
 import { CheckedCalls } from './checked-calls.ts'
@@ -51,6 +52,7 @@ export class LiveSession {
   readonly #persisting: Persisting
   readonly #stopping = new AbortController()
   #recovered: Promise<void> | undefined
+  #suggesting: Promise<SuggestedMessage> | undefined
 
   constructor(services: SessionServices, state: SessionState, owner: SessionOwner) {
     const { store, clock, limits, observer, sealer } = services
@@ -99,7 +101,7 @@ export class LiveSession {
     const { turn, requests } = this.state
     const running =
       this.#agent.connected || this.#agent.starting || this.#loop.acting || turn || this.#loop.snapshots.busy
-    const recording = this.#commands.busy || this.log.busy || this.#persisting.pending > 0
+    const recording = this.#suggesting || this.#commands.busy || this.log.busy || this.#persisting.pending > 0
     return !running && !recording && requests.length === 0 && !this.log.feed.hasReaders
   }
 
@@ -171,6 +173,20 @@ export class LiveSession {
     ])
     const { seq } = await pointBefore(this.#context.services.store, this.state, promptId, undefined)
     return previewRewind(this.#context, seq)
+  }
+
+  async suggestMessage(paths: readonly string[], signal?: AbortSignal): Promise<SuggestedMessage> {
+    await this.recover()
+    if (this.#suggesting) throw new ParleyError('busy', 'The agent already writes a message. Wait for it.')
+    const suggesting = import('./suggest-message.ts').then((code) =>
+      code.suggestMessage(this.#context, paths, signal),
+    )
+    this.#suggesting = suggesting
+    try {
+      return await suggesting
+    } finally {
+      this.#suggesting = undefined
+    }
   }
 
   /**
@@ -255,6 +271,7 @@ export class LiveSession {
     await this.#loop.acting
     await this.#loop.disconnect(reason)
     this.#loop.stopTimers()
+    await this.#suggesting?.catch(() => undefined)
     const { clock } = this.#context.services
     await withinTime(clock, snapshotMs, this.#loop.snapshots.settled())
   }

@@ -9,6 +9,11 @@ export type Resumption = {
    */
   readonly before?: readonly string[]
   /**
+   * With `fork`, for agents with the capability `aside`: the copy is stored nowhere. Nothing of it remains when the
+   * connection has ended, however it ended.
+   */
+  readonly temporary?: true
+  /**
    * The number of completed turns that the session remembers. If it is 0, an agent that has no record of the conversation
    * has lost nothing.
    */

@@ -12,6 +12,8 @@ import type { PeerLinks } from './peer-links.ts'
 const retryMs = 100
 /** The maximum difference between the clocks of two nodes. */
 const clockSkewMs = 60_000
+/** Longer than an owner takes to suggest a message. */
+const suggestionMs = 5 * 60_000
 
 type RoutingOptions = {
   readonly host: Host
@@ -30,12 +32,8 @@ export function createRoutingHost(options: RoutingOptions): Host {
   const routed = createRouting(options)
   const http = (url: string, by: Actor | undefined) =>
     createHttp({ url, fetch: provedFetch(credential, url, links, by) })
-  const call = <T>(
-    sessionId: string,
-    here: () => Promise<T>,
-    there: (peer: Http) => Promise<T>,
-    by?: Actor,
-  ) => routed(sessionId, here, (url) => there(http(url, by)))
+  const call: CallOwner = (sessionId, here, there, by) =>
+    routed(sessionId, here, (url) => there(http(url, by)))
 
   const command: Host['command'] = (sessionId, command, by) =>
     routed(
@@ -77,6 +75,25 @@ export function createRoutingHost(options: RoutingOptions): Host {
         (peer) => peer.call('redactEvent', { params: { id, seq }, body: { reason } }),
         by,
       ),
+    ...methodsAtOwner(host, call),
+    onSessionChanged: changesOfAllNodes(host, links),
+  }
+}
+
+/** Performs an operation here if this node owns the session or can claim it, else with a request to the owner. */
+type CallOwner = <T>(
+  sessionId: string,
+  here: () => Promise<T>,
+  there: (peer: Http) => Promise<T>,
+  by?: Actor,
+) => Promise<T>
+
+/** The operations of the owner that no actor is recorded for. */
+function methodsAtOwner(
+  host: Host,
+  call: CallOwner,
+): Pick<Host, 'seal' | 'previewRewind' | 'suggestMessage'> {
+  return {
     seal: (id) =>
       call(
         id,
@@ -89,7 +106,18 @@ export function createRoutingHost(options: RoutingOptions): Host {
         () => host.previewRewind(id, promptId),
         (peer) => peer.call('previewRewind', { params: { id }, query: { promptId } }),
       ),
-    onSessionChanged: changesOfAllNodes(host, links),
+    suggestMessage: (id, paths, signal) =>
+      call(
+        id,
+        () => host.suggestMessage(id, paths, signal),
+        (peer) =>
+          peer.call('suggestMessage', {
+            params: { id },
+            body: { paths: [...paths] },
+            timeoutMs: suggestionMs,
+            ...defined({ signal }),
+          }),
+      ),
   }
 }
 

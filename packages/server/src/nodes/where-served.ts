@@ -40,6 +40,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   deleteSession: 'owner',
   command: 'owner',
   previewRewind: 'owner',
+  suggestMessage: 'owner',
   chat: 'owner',
   stopChat: 'owner',
 

@@ -5,7 +5,9 @@ import type { ModelAnswer, ModelRequest, ModelServer } from './model-server.ts'
  * The next answer of the model: a given answer, or all text that the model has received so far. If `after` names a
  * file, the model waits until the file exists.
  */
-export type PromptedAnswer = (ModelAnswer | { readonly say: 'history' }) & { readonly after?: string }
+export type PromptedAnswer = (ModelAnswer | History) & { readonly after?: string }
+/** `about`: only the lines with these words. */
+type History = { readonly say: 'history'; readonly about?: string }
 
 type Message = { readonly role: string; readonly text: string }
 
@@ -71,7 +73,9 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & 
   const received = messages
     .filter(({ role }) => role !== 'assistant')
     .map(({ text }) => text.replace(marker, ''))
-  return { content: received.join('\n') }
+  const { about } = answer
+  const lines = received.join('\n').split('\n')
+  return { content: lines.filter((line) => about === undefined || line.includes(about)).join('\n') }
 }
 
 /**

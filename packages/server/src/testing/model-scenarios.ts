@@ -72,6 +72,15 @@ export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'co
   return {
     fork: remembering('sage'),
     forkBefore: recalling('dill', 'mint'),
+    aside: {
+      fact: recalling('thyme', 'mint').facts[0],
+      calls: modelPrompt('a.txt', command('printf "once\\n" > note.txt'), {
+        say: 'history',
+        about: 'The herb',
+      }),
+      effect: { path: 'note.txt', text: 'once\n' },
+      recall: recalling('thyme', 'mint').recall,
+    },
     steer: {
       prompt: modelPrompt('Wait.', waiting, { say: 'history' }),
       session: { mode: 'bypass' },

@@ -5,12 +5,6 @@ import type { Scenarios } from './adapter-contract.ts'
 
 export const json = (...steps: Script) => JSON.stringify(steps)
 
-/** A script for an agent that can repeat earlier prompts. */
-export const remembering = (text: string, { history }: { history: readonly string[] }): Script =>
-  text === 'what did I say?'
-    ? [{ type: 'text', text: `You said: ${history.join('; ')}` }]
-    : scriptInPrompt(text)
-
 export const writing = json(
   { type: 'text', text: 'I write a file.' },
   {
@@ -22,6 +16,14 @@ export const writing = json(
     effect: { writeFile: { path: 'note.txt', text: 'once\n' } },
   },
 )
+
+/** A script for an agent that can repeat earlier prompts. */
+export const remembering = (text: string, { history }: { history: readonly string[] }): Script =>
+  text === 'what did I say?'
+    ? [{ type: 'text', text: `You said: ${history.join('; ')}` }]
+    : text.includes('message for a git commit')
+      ? [...scriptInPrompt(writing), { type: 'text', text: `You said: ${history.join('; ')}` }]
+      : scriptInPrompt(text)
 
 const question = {
   id: 'colour',
@@ -78,6 +80,12 @@ export const capabilityScripts = {
       { prompt: 'the herb is dill', says: 'the herb is dill' },
       { prompt: 'the herb is mint', says: 'the herb is mint' },
     ],
+    recall: 'what did I say?',
+  },
+  aside: {
+    fact: { prompt: 'the herb is thyme', says: 'the herb is thyme' },
+    calls: 'a.txt',
+    effect: { path: 'note.txt', text: 'once\n' },
     recall: 'what did I say?',
   },
   interrupt: {},

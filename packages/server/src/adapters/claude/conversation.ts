@@ -14,6 +14,11 @@ export type Resumed = {
 /** Reads the conversation to resume. Throws a ParleyError if a fork must end before a prompt that is not in it. */
 export function readResumed(env: Readonly<Record<string, string>>, resume: Resumption | undefined): Resumed {
   if (!resume) return { transcript: undefined, options: {} }
+  const { transcript, options } = readConversation(env, resume)
+  return { transcript, options: { ...options, ...(resume.temporary && { persistSession: false }) } }
+}
+
+function readConversation(env: Readonly<Record<string, string>>, resume: Resumption): Resumed {
   const { agentSessionId, fork, before, turns } = resume
   const transcript = readTranscript(env, agentSessionId)
   // If the process was killed before it wrote a line, nothing can be resumed: a new conversation is started, under the

@@ -85,8 +85,8 @@ async function openWith(
   input: ConnectInput,
   config: NativeConfig,
 ): Promise<NativeThreadOpened> {
-  const params = threadParams(input, config)
   const { resume } = input
+  const params = { ...threadParams(input, config), ...(resume?.temporary && { ephemeral: true }) }
   if (!resume) return server.call('thread/start', params)
   const threadId = resume.agentSessionId
   await server.expect(threadId)

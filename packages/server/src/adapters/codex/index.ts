@@ -71,6 +71,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       ...commonCapabilities,
       'toolOutputStreaming',
       'forkBefore',
+      'aside',
       'hostTools',
       'structuredOutput',
       'retraction',

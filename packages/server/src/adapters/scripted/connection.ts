@@ -14,7 +14,7 @@ import type { Gates, Sleep } from './gates.ts'
 import { playTurn } from './player.ts'
 import type { Script, Step } from './script.ts'
 import { effectiveSettings } from './settings.ts'
-import { answeredPaths, entriesBefore, promptsBefore, type Transcript } from './transcript.ts'
+import { answeredPaths, entriesBefore, promptsBefore, type Transcript, temporaryCopy } from './transcript.ts'
 
 /**
  * The input of a script function. The same prompt must give the same script again, since a parked turn resumes at a
@@ -60,7 +60,7 @@ export class ScriptedConnection implements AgentConnection {
   readonly #pending = new Set<string>()
 
   constructor(deps: ConnectionDeps, input: ConnectInput) {
-    this.#deps = deps
+    this.#deps = input.resume?.temporary ? { ...deps, transcript: temporaryCopy(deps.transcript) } : deps
     this.#input = input
     this.events = this.#queue.outputs
     this.#agentSessionId = this.#begin()

@@ -9,8 +9,13 @@ export const demoCommands: readonly AgentCommand[] = [
   { name: 'help', description: 'What the demo can show' },
 ]
 
+/** The answer to a question for a commit message. */
+const message =
+  'Show what a commit message looks like\n\nThe demo agent suggests the same message for every commit.'
+
 export function demoScript(text: string): Script {
   const words = text.toLowerCase()
+  if (text.startsWith('Write the message for a git commit')) return [{ type: 'text', text: message }]
   if (mentions(words, 'everything')) return everything()
   if (mentions(words, 'help')) return [{ type: 'text', text: help(), pieces: 12 }]
   const scene = scenes.find((row) => row.words.some((word) => mentions(words, word)))

@@ -30,6 +30,12 @@ export function memoryTranscript(): Transcript {
   }
 }
 
+/** A transcript that contains another one, and that does not add to it. */
+export function temporaryCopy(original: Transcript): Transcript {
+  const { load, append } = memoryTranscript()
+  return { load: (id) => [...original.load(id), ...load(id)], append }
+}
+
 /** One file of JSON lines per conversation under `folder`. */
 export function fileTranscript(folder: string): Transcript {
   mkdirSync(folder, { recursive: true })

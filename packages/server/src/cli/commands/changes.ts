@@ -41,6 +41,9 @@ async function inSession(
   return 0
 }
 
+/** Longer than the server takes to suggest a message. */
+const suggestionMs = 5 * 60_000
+
 const columns = [
   { name: 'STATUS' },
   { name: 'STAGED' },
@@ -133,6 +136,7 @@ export function discard(
 
 type CommitOptions = Options & {
   readonly message?: string
+  readonly suggest?: boolean
   readonly staged?: boolean
   readonly verify?: boolean
 }
@@ -149,6 +153,7 @@ export function commit(
     throw new ParleyError('validation_error', 'Name files, or commit all that is staged.')
   return inSession(reference, options, context, async (work) => {
     const files = await filesOf(work, paths, staged ? 'staged' : undefined)
+    if (options.suggest) return suggest(work, files, options, context)
     const message = options.message ?? (await messageFor(work, files))
     const fields = { message, files, ...(staged && { staged }), ...(verify === false && { verify }) }
     const event = await recorded(work, 'changes.committed', { type: 'changes.commit', ...fields })
@@ -156,6 +161,20 @@ export function commit(
     const where = event.branch === undefined ? '' : ` on ${event.branch}`
     work.print(event, `${event.commit.slice(0, 8)}${where}: ${event.message.split('\n', 1)[0]}`)
   })
+}
+
+/** Prints a message. Whoever commits with it has seen it, and perhaps edited it. */
+async function suggest(
+  { client, id }: Work,
+  files: readonly { path: string }[],
+  { json }: Options,
+  { output }: Context,
+): Promise<void> {
+  const body = { paths: files.map(({ path }) => path) }
+  const suggested = await client.call('suggestMessage', { params: { id }, body, timeoutMs: suggestionMs })
+  if (json) return output.out(`${JSON.stringify(suggested)}\n`)
+  if (suggested.why !== undefined) output.err(`${oneLine(suggested.why)} This message is from the title.\n`)
+  output.out(`${suggested.message}\n`)
 }
 
 async function messageFor({ client, id }: Work, files: readonly { path: string }[]): Promise<string> {

@@ -35,6 +35,7 @@ export function addChangeCommands({ add, run }: Registry): void {
     .argument(...sessionArgument)
     .argument('[paths...]', "changed files, relative to the session's folder (default: all)")
     .option('-m, --message <text>', 'the message (default: the title of the session)')
+    .option('--suggest', 'print the message that the agent suggests, and commit nothing')
     .option('--staged', 'commit the staged changes')
     .option('--no-verify', 'do not run the hooks that check the commit')
     .option(...json)

@@ -1,4 +1,5 @@
 import { expect } from '../peers.ts'
+import { asideCase } from './aside-case.ts'
 import { backgroundCase } from './background-cases.ts'
 import { Turn } from './bench.ts'
 import { type CapabilityCases, play, refusedCommand, start } from './capability-case.ts'
@@ -9,7 +10,7 @@ import { steerCases } from './steer-cases.ts'
 /** Capabilities about the course of a conversation: restarts, forks, and commands during and between turns. */
 export const conversationCases: Pick<
   CapabilityCases,
-  'background' | 'resume' | 'fork' | 'forkBefore' | 'interrupt' | 'steer' | 'compaction' | 'rejoin'
+  'background' | 'resume' | 'fork' | 'forkBefore' | 'aside' | 'interrupt' | 'steer' | 'compaction' | 'rejoin'
 > = {
   background: {
     ...backgroundCase,
@@ -53,6 +54,7 @@ export const conversationCases: Pick<
     refused: (bench) => refusedCommand(bench, { type: 'session.fork' }),
   },
   forkBefore: forkBeforeCase,
+  aside: asideCase,
   interrupt: {
     title: 'a cancelled turn leaves the agent connected',
     shared: true,

@@ -126,6 +126,12 @@ export type CapabilityScenarios = {
   readonly resume: Memory
   readonly fork: Memory
   readonly forkBefore: Recall
+  /** `calls` is a path that makes the agent, when it is asked aside, call a tool for `effect` and then say what it knows. */
+  readonly aside: Omit<Recall, 'facts'> & {
+    readonly fact: Fact
+    readonly calls: string
+    readonly effect: FileEffect
+  }
   /** The scenario `busy` demonstrates this capability. */
   readonly interrupt: Record<never, never>
   /** `release` lets the turn continue to its end after the turn was steered. */

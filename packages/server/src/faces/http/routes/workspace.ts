@@ -3,7 +3,7 @@ import { routes } from '@parley/protocol'
 import { outsideLimits } from '../../../access/index.ts'
 import type { Host } from '../../../core/index.ts'
 import type { SessionFolders } from '../../../workspace/folder-contents.ts'
-import { type App, type AppParts, mount, wantsStream } from '../mount.ts'
+import { type App, type AppParts, mount, type RequestContext, wantsStream } from '../mount.ts'
 
 export function mountWorkspace(app: App, parts: AppParts): void {
   const { workspace } = parts
@@ -59,7 +59,17 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   })
   mount(app, parts, routes.getBranch, ({ params, host }) => host.branch(params.id))
   mount(app, parts, routes.previewMerge, ({ params, host }) => host.previewMerge(params.id))
+  mount(app, parts, routes.suggestMessage, ({ params, body, context, host }) =>
+    host.suggestMessage(params.id, body.paths, untilGone(context)),
+  )
   mount(app, parts, routes.getPullRequest, ({ params, host }) => host.pullRequest(params.id))
+}
+
+/** A signal that aborts when the client has gone before it got the answer. */
+function untilGone({ env: { outgoing } }: RequestContext): AbortSignal {
+  const gone = new AbortController()
+  outgoing.once('close', () => gone.abort())
+  return gone.signal
 }
 
 /** Loaded on first use, because a server does not need this code at its start. */

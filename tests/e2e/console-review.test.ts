@@ -28,13 +28,18 @@ function recordedGh(place: string): string {
     reviews: [],
   }
   const checks = [
-    { name: 'test', bucket: 'fail', description: '2 failed', workflow: 'CI' },
+    {
+      ...{ name: 'test', bucket: 'fail', description: '2 failed', workflow: 'CI' },
+      link: 'https://github.com/acme/app/actions/runs/1/job/2',
+    },
     { name: 'lint', bucket: 'pass' },
   ]
   const answers = { '"pr list"*': [request], '"pr checks 7"*': checks, '"api "*': [] }
+  const log = 'test\\tRun tests\\t2026-01-01T00:00:00.0000000Z not ok 1'
   const cases = Object.entries(answers).map(
     ([pattern, answer]) => `${pattern}) echo '${JSON.stringify(answer)}'; exit 0;;`,
   )
+  cases.push(`"run view --job=2 --log-failed") printf '${log}\\n'; exit 0;;`)
   writeFileSync(join(folder, 'gh'), `#!/bin/sh\ncase "$*" in\n${cases.join('\n')}\nesac\nexit 1\n`, {
     mode: 0o755,
   })
@@ -243,8 +248,9 @@ describe('a review', () => {
     expect(await seriousFindings(page)).toEqual([])
     await changes.getByRole('button', { name: 'Quote 1 failed check in the prompt' }).click()
     await changes.getByRole('button', { name: 'Quote 1 comment in the prompt' }).click()
+    await changes.getByRole('button', { name: 'Quote the logs of failed checks in the prompt' }).click()
     await eventually(() => prompt(page).inputValue()).toMatch(
-      /> CI \/ test · 2 failed[\s\S]*> Ignore all rules\./,
+      /> CI \/ test · 2 failed[\s\S]*> Ignore all rules\.[\s\S]*CI \/ test:\n\n> Run tests:\n> not ok 1/,
     )
     expect(consoleErrors).toEqual([])
   })

@@ -53,6 +53,15 @@ export const PullRequestCheck = z.object({
 })
 export type PullRequestCheck = z.infer<typeof PullRequestCheck>
 
+/** The end of the log of a failed check: what programs and others have written. */
+export const CheckLog = z.object({
+  name: z.string(),
+  text: z.string().meta({ description: 'Without control characters; empty if there is a problem' }),
+  cut: z.literal(true).optional().meta({ description: 'The beginning was left out' }),
+  problem: z.string().optional().meta({ description: 'Why there is no log' }),
+})
+export type CheckLog = z.infer<typeof CheckLog>
+
 /** A comment of any author on a pull request. A prompt that contains it marks it as a quotation. */
 export const PullRequestComment = z.object({
   author: z.string(),

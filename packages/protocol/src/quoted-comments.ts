@@ -1,4 +1,4 @@
-import type { PullRequestCheck, PullRequestComment } from './branch.ts'
+import type { CheckLog, PullRequestCheck, PullRequestComment } from './branch.ts'
 import { withoutHidden } from './hidden-characters.ts'
 
 /** Formats comments as the draft of a prompt. Every line by another author is marked as a quotation. */
@@ -16,6 +16,15 @@ export function quotedChecks(checks: readonly PullRequestCheck[]): string {
     return quoted([name, text, url].filter((one) => one !== undefined && one !== '').join(' · '))
   })
   return ['These checks of the pull request failed. What they tell, quoted:', ...lines].join('\n\n')
+}
+
+/** The logs of failed checks as a draft of a prompt. */
+export function quotedLogs(logs: readonly CheckLog[]): string {
+  const parts = logs.map(({ name, text, cut, problem }) => {
+    const what = cut ? ' (only the end)' : ''
+    return `${plain(name)}${what}:\n\n${quoted(problem ?? text)}`
+  })
+  return ['The logs of failed checks of the pull request, quoted:', ...parts].join('\n\n')
 }
 
 const quoted = (text: string) =>

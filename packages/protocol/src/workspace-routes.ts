@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BranchInfo, PullRequestInfo } from './branch.ts'
+import { BranchInfo, CheckLog, PullRequestInfo } from './branch.ts'
 import { ChangeScope, ChangeSide, Changes } from './change.ts'
 import { SuggestedMessage } from './commit-message.ts'
 import { FileContent, Tree } from './file.ts'
@@ -144,6 +144,19 @@ export const workspaceRoutes = {
     limits: 'session',
     params: bySession,
     reply: PullRequestInfo,
+  },
+  getCheckLogs: {
+    method: 'GET',
+    path: '/api/sessions/:id/pull-request/logs',
+    summary:
+      'Get the ends of the logs of the failed checks of the pull request, from gh or glab; only in a trusted folder',
+    scope: ['read', 'prompt'],
+    limits: 'session',
+    params: bySession,
+    reply: z.object({
+      logs: z.array(CheckLog),
+      more: z.int().optional().meta({ description: 'The number of further failed checks' }),
+    }),
   },
   suggestMessage: {
     method: 'POST',

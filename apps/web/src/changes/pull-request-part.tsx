@@ -3,6 +3,7 @@ import {
   type PullRequestInfo,
   quotedChecks,
   quotedComments,
+  quotedLogs,
   suggestedMessage,
 } from '@parley/protocol'
 import { useEffect, useState } from 'react'
@@ -13,7 +14,7 @@ import { plural, visible } from '../base/format.logic.ts'
 import { useMay } from '../base/self.ts'
 import { useSubmission } from '../base/submission.ts'
 import { Button } from '../parts/button.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { toast, toastError } from '../parts/toasts.tsx'
 import { draftOf } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { requestText } from './branch-text.logic.ts'
@@ -83,12 +84,37 @@ function Request({ request }: { request: PullRequest }) {
           Quote {plural(failed.length, 'failed check')} in the prompt
         </Button>
       )}
+      {failed.length > 0 && <QuoteLogs key={number} onDraft={draft} />}
       {comments.length > 0 && (
         <Button onClick={() => draft(quotedComments(comments))}>
           Quote {plural(comments.length, 'comment')} in the prompt
         </Button>
       )}
     </div>
+  )
+}
+
+const logsMs = 6 * 60_000
+
+/** Fetches the logs on a click, because this can take a while. */
+function QuoteLogs({ onDraft }: { onDraft: (text: string) => void }) {
+  const id = useSessionId()
+  const [busy, setBusy] = useState(false)
+  const quote = async () => {
+    setBusy(true)
+    try {
+      const { logs } = await client.call('getCheckLogs', { params: { id }, timeoutMs: logsMs })
+      if (logs.length > 0) onDraft(quotedLogs(logs))
+      else toast('No check has failed.')
+    } catch (thrown) {
+      toastError(thrown)
+    }
+    setBusy(false)
+  }
+  return (
+    <Button disabled={busy} onClick={() => void quote()}>
+      {busy ? 'Fetching the logs…' : 'Quote the logs of failed checks in the prompt'}
+    </Button>
   )
 }
 

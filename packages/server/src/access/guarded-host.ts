@@ -143,6 +143,7 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
     // Reading a pull request needs the scope `prompt` too, because the request uses the credentials of the person who
     // runs the server.
     pullRequest: ofSession(['read', 'prompt'], host.pullRequest),
+    checkLogs: ofSession(['read', 'prompt'], host.checkLogs),
     follow,
     followOwned: ofSession(['read'], host.followOwned),
     ...createFeedLoops(follow),

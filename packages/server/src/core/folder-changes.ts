@@ -9,6 +9,7 @@ import type {
   OpenedPullRequest,
   PullRequestInfo,
   Pushed,
+  ReplyOf,
 } from '@parley/protocol'
 
 /**
@@ -30,11 +31,15 @@ export type FolderChanges = {
   branch(folder: string, asked: Looked): Promise<BranchInfo>
   /** Reads the pull request of the branch with the command-line program of its host. */
   pullRequest(folder: string, asked: Looked): Promise<PullRequestInfo>
+  /** Reads the logs of its failed checks. */
+  checkLogs(folder: string, asked: Looked): Promise<CheckLogs>
   /** Returns the effect of a merge of the checked-out branch into the base branch. Changes nothing. */
   previewMerge(folder: string, asked: Looked): Promise<MergePreview>
   merge(folder: string, asked: Asked<'branch.merge'>): Promise<Merged>
   openPullRequest(folder: string, asked: Asked<'pull-request.open'>): Promise<OpenedPullRequest>
 }
+
+export type CheckLogs = ReplyOf<'getCheckLogs'>
 
 export type Asked<Type extends FolderCommand['type']> = {
   readonly sessionId: string

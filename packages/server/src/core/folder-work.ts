@@ -7,7 +7,7 @@ import {
   type PullRequestInfo,
   type SessionState,
 } from '@parley/protocol'
-import type { FolderChanges, FolderCommand, Looked } from './folder-changes.ts'
+import type { CheckLogs, FolderChanges, FolderCommand, Looked } from './folder-changes.ts'
 import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
 import { isTrusted, type SessionContext, type SessionServices } from './session-services.ts'
@@ -43,6 +43,11 @@ export async function pullRequestIn(
   state: SessionState,
 ): Promise<PullRequestInfo> {
   return expectChanges(services).pullRequest(state.cwd, await seenFrom(services, state))
+}
+
+/** The logs of the failed checks of that request. */
+export async function checkLogsIn(services: SessionServices, state: SessionState): Promise<CheckLogs> {
+  return expectChanges(services).checkLogs(state.cwd, await seenFrom(services, state))
 }
 
 export async function mergePreviewIn(services: SessionServices, state: SessionState): Promise<MergePreview> {

@@ -26,6 +26,7 @@ import type { ScopedMoments, ScopeQuery } from './change-scope.ts'
 import { checked } from './checked.ts'
 import { need } from './decision.ts'
 import { earlierPrompts } from './earlier-prompts.ts'
+import type { CheckLogs } from './folder-changes.ts'
 import type { HostTool } from './host-tool.ts'
 import type { LedgerDraft } from './ledger-store.ts'
 import type { LiveSession } from './live-session.ts'
@@ -99,6 +100,8 @@ export type HostSessions = {
    * host.
    */
   pullRequest(sessionId: string): Promise<PullRequestInfo>
+  /** The logs of its failed checks. Asks another machine. */
+  checkLogs(sessionId: string): Promise<CheckLogs>
   /** Returns the effect of a merge of that branch into the base branch. Changes nothing. */
   previewMerge(sessionId: string): Promise<MergePreview>
   /**
@@ -125,8 +128,6 @@ export function createHostSessions(
 ): HostSessions {
   const { store, tools } = services
   const deleteIf = createDeletion(services, sessions)
-  // Loaded on first use, because a server does not need it at its start.
-  const folderWork = () => import('./folder-work.ts')
   return {
     async list({ project: projectId, ...query }) {
       if (projectId === undefined) return store.list(query)
@@ -172,11 +173,7 @@ export function createHostSessions(
     },
     follow: (sessionId, from, reader) => sessions.follow(sessionId, from, reader),
     followOwned: (sessionId, from, reader) => sessions.followOwned(sessionId, from, reader),
-    branch: async (sessionId) => (await folderWork()).branchIn(services, await sessions.state(sessionId)),
-    pullRequest: async (sessionId) =>
-      (await folderWork()).pullRequestIn(services, await sessions.state(sessionId)),
-    previewMerge: async (sessionId) =>
-      (await folderWork()).mergePreviewIn(services, await sessions.state(sessionId)),
+    ...folderMethods(services, sessions),
     async suggestMessage(sessionId, paths, signal) {
       return (await sessions.open(sessionId)).suggestMessage(paths, signal)
     },
@@ -206,6 +203,23 @@ async function scopeOf(
   // Loaded on first use, because a server does not need it at its start.
   const { momentsOf } = await import('./change-scope.ts')
   return momentsOf(services, state, { scope, turn })
+}
+
+function folderMethods(
+  services: SessionServices,
+  sessions: OpenSessions,
+): Pick<HostSessions, 'branch' | 'pullRequest' | 'checkLogs' | 'previewMerge'> {
+  // Loaded on first use, because a server does not need it at its start.
+  const folderWork = () => import('./folder-work.ts')
+  return {
+    branch: async (sessionId) => (await folderWork()).branchIn(services, await sessions.state(sessionId)),
+    pullRequest: async (sessionId) =>
+      (await folderWork()).pullRequestIn(services, await sessions.state(sessionId)),
+    previewMerge: async (sessionId) =>
+      (await folderWork()).mergePreviewIn(services, await sessions.state(sessionId)),
+    checkLogs: async (sessionId) =>
+      (await folderWork()).checkLogsIn(services, await sessions.state(sessionId)),
+  }
 }
 
 function createDeletion(services: SessionServices, sessions: OpenSessions) {

@@ -73,6 +73,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   getPatch: 'snapshots',
   getBranch: 'place',
   getPullRequest: 'place',
+  getCheckLogs: 'place',
   previewMerge: 'place',
   openTerminal: 'place',
   // The marks are in the database.

@@ -74,6 +74,7 @@ export function peopleIn(
     openRequest: (fields: Fields<'pull-request.open'>) =>
       changes.openPullRequest(folder, asked('pull-request.open', fields)),
     branch: () => changes.branch(folder, asked('branch.push', { branch: '', commit: '' })),
+    logs: () => changes.checkLogs(folder, asked('branch.push', { branch: '', commit: '' })),
     request: () => changes.pullRequest(folder, asked('branch.push', { branch: '', commit: '' })),
     restore: (discarded: Awaited<ReturnType<typeof changes.discard>>) =>
       changes.restore(folder, { ...asked('changes.restore', { discarded: 1 }), discarded }),

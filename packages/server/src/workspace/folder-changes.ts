@@ -1,5 +1,5 @@
 import type { PullRequestInfo } from '@parley/protocol'
-import type { FolderChanges } from '../core/folder-changes.ts'
+import type { CheckLogs, FolderChanges } from '../core/folder-changes.ts'
 import { findRepository } from './repository.ts'
 import type { ShadowedFolders } from './shadowed-folders.ts'
 import { createTurns } from './turns.ts'
@@ -22,6 +22,7 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
   const inTurn = async <Result>(folder: string, work: () => Promise<Result>) =>
     turns((await findRepository(folder))?.commonDir ?? folder, work)
   const asking = createAsking<PullRequestInfo>()
+  const askingLogs = createAsking<CheckLogs>()
   return {
     async discard(folder, asked) {
       const { discard } = await import('./discard.ts')
@@ -63,6 +64,11 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
       const opening = inTurn(folder, async () => openPullRequest((await parts()).gitIn, folder, asked))
       return opening.finally(() => asking.forget(folder))
     },
+    checkLogs: (folder, asked) =>
+      askingLogs.ask(folder, async () => {
+        const { checkLogs } = await import('./pull-request.ts')
+        return checkLogs((await parts()).gitIn, folder, asked)
+      }),
     pullRequest: (folder, asked) =>
       asking.ask(folder, async () => {
         const { pullRequestInfo } = await import('./pull-request.ts')

@@ -8,6 +8,8 @@ export type Forge = {
   /** Finds the pull request of a branch: the open one, otherwise the latest one. */
   find(git: FolderGit, branch: string): Promise<FoundRequest | undefined>
   details(git: FolderGit, found: FoundRequest): Promise<Pick<PullRequest, 'checks' | 'comments' | 'cut'>>
+  /** Finds the logs of the failed checks of a pull request. */
+  failedLogs(git: FolderGit, found: FoundRequest): Promise<LogSource[]>
   /** Opens a pull request and returns its URL. */
   open(git: FolderGit, request: NewRequest): Promise<string>
 }
@@ -24,6 +26,12 @@ export type NewRequest = {
   readonly body: string
   readonly draft: boolean
 }
+
+/** One log that the program of a host can print. */
+export type LogSource = { readonly name: string } & (
+  | { readonly args: readonly [ForgeName, ...string[]]; readonly lines?: (text: string) => string }
+  | { readonly problem: string }
+)
 
 export type ForgeName = 'gh' | 'glab'
 

@@ -1,6 +1,15 @@
 import { defined, type PullRequestCheck, type PullRequestComment } from '@parley/protocol'
+import { linesOfGithub } from './check-logs.ts'
 import type { FolderGit } from './folder-git.ts'
-import { askedJson, type Forge, type FoundRequest, forgeFailed, mostOfRequest, told } from './forge.ts'
+import {
+  askedJson,
+  type Forge,
+  type FoundRequest,
+  forgeFailed,
+  type LogSource,
+  mostOfRequest,
+  told,
+} from './forge.ts'
 
 const fields =
   'number,url,title,state,isDraft,baseRefName,headRefName,isCrossRepository,comments,reviews,latestReviews'
@@ -28,6 +37,15 @@ export const github: Forge = {
       comments: comments.slice(-mostOfRequest.comments),
       ...(isCut && { cut: true }),
     }
+  },
+  async failedLogs(git, found) {
+    const failed = (await checksOf(git, found)).filter(({ result }) => result === 'failed')
+    return failed.map(({ name, url = '' }): LogSource => {
+      const [, job] = /\/actions\/runs\/\d+\/job\/(\d{1,20})(?:[?#]|$)/.exec(url) ?? []
+      if (job === undefined)
+        return { name, problem: 'GitHub Actions did not run this check, so gh has no log of it.' }
+      return { name, args: ['gh', 'run', 'view', `--job=${job}`, '--log-failed'], lines: linesOfGithub }
+    })
   },
   async open(git, { branch, base, title, body, draft }) {
     const options = [`--head=${branch}`, `--base=${base}`, `--title=${title}`, '--body-file=-']

@@ -1,5 +1,13 @@
 import { defined, type PullRequestCheck, type PullRequestComment } from '@parley/protocol'
-import { askedJson, type Forge, type FoundRequest, forgeFailed, mostOfRequest, told } from './forge.ts'
+import {
+  askedJson,
+  type Forge,
+  type FoundRequest,
+  forgeFailed,
+  type LogSource,
+  mostOfRequest,
+  told,
+} from './forge.ts'
 
 const project = 'projects/:fullpath/merge_requests'
 
@@ -19,6 +27,18 @@ export const gitlab: Forge = {
     const checks = told.list(jobs).slice(0, 1).map(checkIn)
     const comments = told.list(notes).flatMap(commentIn)
     return { checks, comments: comments.slice(-mostOfRequest.comments) }
+  },
+  async failedLogs(git, { number }) {
+    const pipelines = await askedJson(git, ['glab', 'api', `${project}/${number}/pipelines?per_page=20`])
+    const [latest = {}] = told.list(pipelines)
+    const id = told.whole(latest.id)
+    if (id === undefined || latest.status !== 'failed') return []
+    const jobs = `projects/:fullpath/pipelines/${id}/jobs?scope[]=failed&per_page=100`
+    return told.list(await askedJson(git, ['glab', 'api', jobs])).flatMap((job): LogSource[] => {
+      const [number, name] = [told.whole(job.id), told.text(job.name) ?? 'job']
+      const trace = `projects/:fullpath/jobs/${number}/trace`
+      return number === undefined ? [] : [{ name, args: ['glab', 'api', trace] }]
+    })
   },
   async open(git, { branch, base, title, body, draft }) {
     const options = [`--source-branch=${branch}`, `--target-branch=${base}`, `--title=${title}`]

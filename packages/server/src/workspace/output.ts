@@ -16,7 +16,7 @@ export function outputOf({ stdout, stderr }: Pick<GitResult, 'stdout' | 'stderr'
  * Removes escape sequences and control characters, and parts of lines that the program has overwritten, such as
  * progress.
  */
-function plain(text: string): string {
+export function plain(text: string): string {
   const lines = text.replace(sequences, '').replaceAll('\r\n', '\n').split('\n')
   const shown = lines.map((line) => line.slice(line.lastIndexOf('\r') + 1).replace(controls, ''))
   return shown.join('\n').trim()

@@ -7,9 +7,10 @@ import {
   type PullRequest,
   type PullRequestInfo,
 } from '@parley/protocol'
-import type { Asked, Looked } from '../core/folder-changes.ts'
+import type { Asked, CheckLogs, Looked } from '../core/folder-changes.ts'
 import { baseBranch } from './base-branch.ts'
 import { checkedOut, isBaseBranch, remoteRef } from './branch.ts'
+import { mostLogs, readLogs } from './check-logs.ts'
 import { type FolderGit, folderGit } from './folder-git.ts'
 import type { Forge, ForgeName } from './forge.ts'
 import type { GitIn } from './git.ts'
@@ -91,6 +92,20 @@ export async function pullRequestInfo(
     if (!problem) throw error
     return { ...known, problem, message: messageOf(error) }
   }
+}
+
+/** The logs of the failed checks of the open request. */
+export async function checkLogs(gitIn: GitIn, folder: string, { base, trusts }: Looked): Promise<CheckLogs> {
+  const git = await folderGit(gitIn, folder, trusts)
+  const { branch, program } = await placeOf(git, base)
+  if (!program)
+    throw new ParleyError('not_supported', 'No program is known that reads the checks of this host.')
+  const forge = await forges[program]()
+  const found = await forge.find(git, branch)
+  if (!found) throw new ParleyError('not_found', `${branch} has no pull request.`)
+  const sources = await forge.failedLogs(git, found)
+  const more = Math.max(0, sources.length - mostLogs)
+  return { logs: await readLogs(git, sources), ...(more > 0 && { more }) }
 }
 
 function problemOf(error: unknown): PullRequestInfo['problem'] {

@@ -43,6 +43,7 @@ async function inSession(
 
 /** Longer than the server takes to suggest a message. */
 const suggestionMs = 5 * 60_000
+const logsMs = 6 * 60_000
 
 const columns = [
   { name: 'STATUS' },
@@ -260,6 +261,7 @@ function previewLines(preview: MergePreview): string[] {
 
 type PullRequestOptions = Options & {
   readonly open?: boolean
+  readonly logs?: boolean
   readonly title?: string
   readonly body?: string
   readonly draft?: boolean
@@ -280,12 +282,24 @@ export function pullRequest(
       const event = await recorded(work, 'pull-request.opened', command)
       return print(event, event.url)
     }
+    if (options.logs) return showLogs(work, options, context)
     const found = await client.call('getPullRequest', { params: { id } })
     const { request, message, link } = found
     if (options.json || !request)
       return print(found, message ?? `There is no pull request. ${link ?? ''}`.trim())
     for (const line of linesOf(request)) context.output.out(`${oneLine(line)}\n`)
   })
+}
+
+async function showLogs({ client, id }: Work, { json }: Options, { output }: Context): Promise<void> {
+  const found = await client.call('getCheckLogs', { params: { id }, timeoutMs: logsMs })
+  if (json) return output.out(`${JSON.stringify(found)}\n`)
+  if (found.logs.length === 0) return output.out('No check has failed.\n')
+  for (const { name, text, cut, problem } of found.logs) {
+    output.out(`${oneLine(name)}${cut ? ' (only the end)' : ''}\n`)
+    for (const line of (problem ?? text).split('\n')) output.out(`  ${oneLine(line)}\n`)
+  }
+  if (found.more !== undefined) output.err(`${found.more} more failed.\n`)
 }
 
 function linesOf({ title, state, draft, url, checks, comments }: PullRequest): string[] {

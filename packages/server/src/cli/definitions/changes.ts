@@ -70,6 +70,7 @@ export function addBranchCommands({ add, run }: Registry): void {
   )
     .argument(...sessionArgument)
     .option('--open', 'open a pull request, unless there is an open one')
+    .option('--logs', 'show the ends of the logs of the failed checks')
     .option('--title <title>', 'with --open: the title (default: the title of the session)')
     .option('--body <text>', 'with --open: the text')
     .option('--draft', 'with --open: open it as a draft')

@@ -62,6 +62,7 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   mount(app, parts, routes.suggestMessage, ({ params, body, context, host }) =>
     host.suggestMessage(params.id, body.paths, untilGone(context)),
   )
+  mount(app, parts, routes.getCheckLogs, ({ params, host }) => host.checkLogs(params.id))
   mount(app, parts, routes.getPullRequest, ({ params, host }) => host.pullRequest(params.id))
 }
 

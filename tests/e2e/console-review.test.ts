@@ -231,7 +231,13 @@ describe('a review', () => {
     await page.getByRole('button', { name: /^Changes/ }).click()
     await changes.getByRole('radio', { name: 'Branch' }).check()
     await changes.getByText('fix is not pushed to origin yet.').waitFor()
+    const go = join(folder, 'go')
+    const hook = `#!/bin/sh\necho waiting >&2; until [ -e '${go}' ]; do sleep 0.05; done\n`
+    writeFileSync(join(remote, 'hooks/pre-receive'), hook, { mode: 0o755 })
     await changes.getByRole('button', { name: 'Push' }).click()
+    await changes.getByRole('log', { name: 'Progress of the push' }).getByText('remote: waiting').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    writeFileSync(go, '')
     await changes.getByText('fix is pushed to origin.').waitFor()
     await shows(page, /^Pushed fix \([0-9a-f]{8}\) to origin/)
     git(remote, 'rev-parse', '--verify', '-q', 'fix')

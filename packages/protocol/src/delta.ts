@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BlockId, ToolCallId, TurnId } from './ids.ts'
+import { BlockId, CommandId, ToolCallId, TurnId } from './ids.ts'
 import type { SessionStatus } from './session.ts'
 import { taggedUnion } from './tagged-union.ts'
 import { ToolKind } from './tool-call.ts'
@@ -61,6 +61,13 @@ export const ActivityChanged = z.object({
   detail: z.string().optional(),
 })
 
+/** What a program writes while it works for a command, such as a push: the last lines, which replace earlier ones. */
+export const CommandProgressed = z.object({
+  type: z.literal('command.progressed'),
+  commandId: CommandId,
+  text: z.string(),
+})
+
 export const Delta = taggedUnion('type', [
   TextStreamed,
   ThinkingStreamed,
@@ -68,15 +75,21 @@ export const Delta = taggedUnion('type', [
   ToolCallInputStreamed,
   ToolCallOutputStreamed,
   ActivityChanged,
+  CommandProgressed,
 ])
 export type Delta = z.infer<typeof Delta>
+/** The turn that a delta belongs to. Undefined if it belongs to none. */
+export const turnOf = (delta: Delta): string | undefined =>
+  delta.type === 'command.progressed' ? undefined : delta.turnId
+
 export type DeltaType = Delta['type']
 
 /** A delta as an adapter sends it: the live session adds the turn and the offset. */
-export type DeltaDraft = Delta extends infer D
-  ? D extends Delta
-    ? Omit<D, 'offset' | 'turnId'>
+export type DeltaDraft =
+  Exclude<Delta, { type: 'command.progressed' }> extends infer D
+    ? D extends Delta
+      ? Omit<D, 'offset' | 'turnId'>
+      : never
     : never
-  : never
 
 export const deltaTypes: ReadonlySet<string> = new Set(Delta.options.map((schema) => schema.shape.type.value))

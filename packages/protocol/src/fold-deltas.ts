@@ -7,7 +7,7 @@ import type { SessionState } from './session-state.ts'
  * session.
  */
 export function applyDeltaToState(state: SessionState, delta: Delta): SessionState {
-  if (delta.type === 'activity.changed') return state
+  if (delta.type === 'activity.changed' || delta.type === 'command.progressed') return state
   const id = 'blockId' in delta ? delta.blockId : delta.toolCallId
   let index = state.openBlocks.length - 1
   while (index >= 0 && state.openBlocks[index]!.id !== id) index--

@@ -10,7 +10,9 @@ import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { branchText, mayMerge, mayPush } from './branch-text.logic.ts'
+import { ProgressLines } from './progress-lines.tsx'
 import { PullRequestPart } from './pull-request-part.tsx'
+import { useWatchedCommand } from './watched-command.ts'
 
 const mergePart = lazyPart(() => import('./merge-dialog.tsx'))
 
@@ -25,6 +27,7 @@ export function BranchPart({ changes }: { changes: Changes }) {
   const [busy, setBusy] = useState(false)
   const [isMerging, setMerging] = useState(false)
   const decides = useMay('decide')
+  const { progress, send } = useWatchedCommand()
   const read = useCallback(
     (signal?: AbortSignal) =>
       client.call('getBranch', { params: { id }, ...(signal && { signal }) }).then(setInfo, () => {}),
@@ -43,7 +46,7 @@ export function BranchPart({ changes }: { changes: Changes }) {
     setBusy(true)
     setProblem(undefined)
     try {
-      await client.command(id, { type: 'branch.push', branch, commit })
+      await send({ type: 'branch.push', branch, commit })
       toast(`Pushed ${visible(branch)} to ${visible(remote?.name ?? 'the remote')}`)
     } catch (thrown) {
       setProblem(errorText(thrown))
@@ -60,11 +63,12 @@ export function BranchPart({ changes }: { changes: Changes }) {
         <p className="min-w-0 flex-1">{branchText(info)}</p>
         {decides && mayPush(info) && (
           <Button disabled={busy} onClick={() => void push()}>
-            Push
+            {busy ? 'Pushing…' : 'Push'}
           </Button>
         )}
         {decides && mayMerge(info) && <Button onClick={() => setMerging(true)}>Merge…</Button>}
       </div>
+      <ProgressLines label="Progress of the push" text={progress} />
       {problem !== undefined && (
         <p role="alert" className="text-bad">
           {problem}

@@ -8,7 +8,9 @@ import { Button } from '../parts/button.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
+import { ProgressLines } from './progress-lines.tsx'
 import { SuggestMessage } from './suggest-message.tsx'
+import { useWatchedCommand } from './watched-command.ts'
 
 type Props = { changes: Changes; onDone: () => void }
 
@@ -43,11 +45,12 @@ function CommitForm({ changes, onClose, onDone }: Props & { onClose: () => void 
   const [message, setMessage] = useState(() => suggestedMessage(title, files))
   const [problem, setProblem] = useState<{ readonly text: string; readonly output?: string }>()
   const [busy, setBusy] = useState(false)
+  const { progress, send } = useWatchedCommand()
   const commit = async (verify = true) => {
     setBusy(true)
     setProblem(undefined)
     try {
-      await sendCommit({ sessionId, message, files, isStaged: staged.length > 0, verify })
+      await sendCommit(send, { sessionId, message, files, isStaged: staged.length > 0, verify })
       toast(`Committed ${plural(files.length, 'file')}`)
       onDone()
     } catch (thrown) {
@@ -86,6 +89,7 @@ function CommitForm({ changes, onClose, onDone }: Props & { onClose: () => void 
         className="field field-sizing-content max-h-60 min-h-14 w-full"
       />
       <SuggestMessage files={files} message={message} onMessage={setMessage} />
+      <ProgressLines label="Output of the hooks" text={progress} />
       {problem && (
         <div role="alert" className="text-bad">
           <p>{problem.text}</p>
@@ -121,14 +125,17 @@ type Commit = {
   readonly verify: boolean
 }
 
-async function sendCommit({ sessionId, message, files, isStaged, verify }: Commit): Promise<void> {
+async function sendCommit(
+  send: ReturnType<typeof useWatchedCommand>['send'],
+  { sessionId, message, files, isStaged, verify }: Commit,
+): Promise<void> {
   // Staged content can differ from the file in the folder, for example because a filter changed it.
   const listed = isStaged
     ? (await client.call('listChanges', { params: { id: sessionId }, query: { side: 'staged' } })).files
     : files
   const large = listed.find(({ blob }) => blob === undefined)
   if (large) throw new ParleyError('not_supported', `${large.path} is too large to be committed here.`)
-  await client.command(sessionId, {
+  await send({
     type: 'changes.commit',
     message,
     files: listed.map(({ path, from, blob = '' }) => ({ path, blob, ...(from !== undefined && { from }) })),

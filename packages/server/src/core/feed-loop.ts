@@ -217,7 +217,7 @@ class Pieces {
   readonly #given = new Map<string, number>()
 
   fresh(delta: Delta): Delta | undefined {
-    if (delta.type === 'activity.changed') return delta
+    if (delta.type === 'activity.changed' || delta.type === 'command.progressed') return delta
     const key = keyOf(delta.type, 'blockId' in delta ? delta.blockId : delta.toolCallId)
     const given = this.#given.get(key) ?? 0
     const offset = 'offset' in delta ? delta.offset : 0

@@ -47,6 +47,8 @@ export type Asked<Type extends FolderCommand['type']> = {
   /** The base branch that a person has set for the project. */
   readonly base: string | undefined
   readonly trusts: (folder: string) => boolean
+  /** Called with the last lines that the programs of the work have written, as plain text. */
+  readonly progress?: (text: string) => void
   /** Aborts the operation, which can then be repeated. */
   readonly signal: AbortSignal
 }

@@ -66,6 +66,39 @@ describe('a command that works in the folder', () => {
     expect(text()).toBe('one\n')
     expect(await session.events('changes.discarded')).toHaveLength(1)
   })
+  it('announces what its hooks write, without recording it', async () => {
+    const { test, git, write, seen } = await tested()
+    await using _ = test
+    const session = await test.create()
+    git('config', 'user.name', 'p')
+    git('config', 'user.email', 'p@example.com')
+    writeFileSync(join(test.cwd, '.git/hooks/pre-commit'), '#!/bin/sh\necho looking >&2\n', { mode: 0o755 })
+    await test.host.trust(test.cwd)
+    write('two\n')
+    const deltas: unknown[] = []
+    const stop = await test.host.follow(
+      session.id,
+      { after: 0 },
+      {
+        ...{ following() {}, caughtUp() {}, ended() {} },
+        deliver: (batch) =>
+          void deltas.push(
+            ...batch.flatMap(({ kind, json }) => (kind === 'delta' ? [JSON.parse(json)] : [])),
+          ),
+      },
+    )
+    const commit = {
+      type: 'changes.commit',
+      commandId: 'commit',
+      message: 'Two',
+      files: await seen(),
+    } as const
+    await test.host.command(session.id, commit)
+    stop()
+    expect(deltas).toContainEqual({ type: 'command.progressed', commandId: 'commit', text: 'looking' })
+    expect(await session.events('changes.committed')).toMatchObject([{ output: 'looking' }])
+  })
+
   it('makes no commit while a turn runs', async () => {
     const { test, git, write, seen } = await tested()
     await using _ = test

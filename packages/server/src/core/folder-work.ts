@@ -7,6 +7,7 @@ import {
   type PullRequestInfo,
   type SessionState,
 } from '@parley/protocol'
+import { createProgress } from './command-progress.ts'
 import type { CheckLogs, FolderChanges, FolderCommand, Looked } from './folder-changes.ts'
 import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
@@ -18,8 +19,12 @@ export async function workInFolder(context: SessionContext, command: FolderComma
   const { services, log, stopping: signal } = context
   const changes = expectChanges(services)
   const { id: sessionId, cwd } = log.state
-  const work = { changes, cwd, sessionId, signal, ...(await seenFrom(services, log.state)) }
-  return draftsOf(context, work, command)
+  const progress = createProgress(context, command.commandId)
+  const work = {
+    ...{ changes, cwd, sessionId, signal, progress: progress.tell },
+    ...(await seenFrom(services, log.state)),
+  }
+  return draftsOf(context, work, command).finally(progress.stop)
 }
 
 /** The base branch of the project, and the trust of folders, as people have set them. */
@@ -60,6 +65,7 @@ function expectChanges({ folderChanges }: SessionServices): FolderChanges {
 }
 
 type Work = Looked & {
+  readonly progress: (text: string) => void
   readonly changes: FolderChanges
   readonly cwd: string
   readonly sessionId: string

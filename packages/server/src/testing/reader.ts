@@ -5,6 +5,7 @@ import {
   emptyView,
   type SessionEvent,
   type SessionView,
+  turnOf,
   type UnknownEvent,
 } from '@parley/protocol'
 import type { Host } from '../core/index.ts'
@@ -100,7 +101,8 @@ export class TestReader {
   }
 
   #takeDelta(delta: Delta): void {
-    if (delta.turnId && this.#ended.has(delta.turnId))
+    const turnId = turnOf(delta)
+    if (turnId !== undefined && this.#ended.has(turnId))
       this.#wrong(`a ${delta.type} after the end of its turn`)
     this.view = applyDelta(this.view, delta)
     if (this.view.state.openBlocks.some((block) => block.gap))

@@ -5,6 +5,7 @@ import {
   type EventOf,
   promptText,
   type SessionEvent,
+  turnOf,
 } from '@parley/protocol'
 import { isDecidedAutomatically } from './decided-automatically.ts'
 import type { SessionFacts } from './session-facts.ts'
@@ -113,7 +114,7 @@ export class TurnChunks {
   }
 
   stream(delta: Delta): UiChunk[] {
-    if (this.#ended || delta.turnId !== this.turnId) return []
+    if (this.#ended || turnOf(delta) !== this.turnId) return []
     this.#seq = Number.POSITIVE_INFINITY
     switch (delta.type) {
       case 'text.streamed':

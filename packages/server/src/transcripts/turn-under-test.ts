@@ -40,11 +40,11 @@ export const done: TurnItem = {
 export function itemsOf(said: readonly TurnItem[]): Item[] {
   let seq = 0
   return [...before, ...said].map((one): Item => {
-    const whole = { turnId, ...one } as EventDraft | Delta
+    const whole = { turnId, ...one }
     if (deltaTypes.has(one.type)) return whole as Delta
     seq++
     const { turnId: _, ...outside } = whole
-    return numbered((seq <= 2 ? outside : whole) as EventDraft, 'ses_1', seq, 1000 + seq)
+    return numbered((seq <= 2 ? outside : whole) as unknown as EventDraft, 'ses_1', seq, 1000 + seq)
   })
 }
 

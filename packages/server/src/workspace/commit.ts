@@ -7,7 +7,7 @@ import { changesOf } from './changes.ts'
 import { type FolderGit, folderGit } from './folder-git.ts'
 import type { GitIn } from './git.ts'
 import { headOf } from './head.ts'
-import { outputOf } from './output.ts'
+import { lastLines, outputOf } from './output.ts'
 import { commitWithMark, markOf } from './reflog-mark.ts'
 import type { Entries } from './restore.ts'
 import type { GitResult } from './run-git.ts'
@@ -82,7 +82,7 @@ type Commit = (index?: string) => Promise<Attempt>
 /** Runs `git commit`. The commit may exist even if git fails or is ended afterwards, for example in a hook. */
 async function attempted(
   git: FolderGit,
-  { command, signal }: Asked<'changes.commit'>,
+  { command, signal, progress }: Asked<'changes.commit'>,
   mark: string,
   index: string | undefined,
 ): Promise<Attempt> {
@@ -92,7 +92,7 @@ async function attempted(
     input: command.message,
     env: { GIT_REFLOG_ACTION: mark, ...defined({ GIT_INDEX_FILE: index }) },
     ...(git.trusted && { timeoutMs: commitMs }),
-    signal,
+    ...{ signal, ...defined({ progress: lastLines(progress) }) },
   })
   const made = await running.catch((error: unknown) => ({ error }))
   const hash = await commitWithMark(git.look, 'HEAD', mark)

@@ -12,6 +12,33 @@ export function outputOf({ stdout, stderr }: Pick<GitResult, 'stdout' | 'stderr'
   return text.join('\n').slice(-maxLength).trim()
 }
 
+const mostLines = 6
+const longestLine = 300
+
+/** Collects what a program writes to stderr, and passes on its last lines as plain text. */
+export function lastLines(tell: ((text: string) => void) | undefined): ((text: string) => void) | undefined {
+  if (!tell) return undefined
+  let kept = ''
+  return (text) => {
+    kept = (kept + text).slice(-maxLength)
+    // A line that is about to be overwritten ends with a carriage return.
+    const lines = plain(kept.replace(/\r+$/, '')).split('\n').slice(-mostLines)
+    const shown = lines.map((line) => line.slice(0, longestLine)).join('\n')
+    if (shown !== '') tell(shown)
+  }
+}
+
+/** Leaves out the lines with which git shows how far it is. */
+export function withoutProgress(text: string): string {
+  return text
+    .split('\n')
+    .filter((line) => !progressOfGit.test(line.slice(line.lastIndexOf('\r') + 1)))
+    .join('\n')
+}
+
+const progressOfGit =
+  /^(remote: )?((Enumerating|Counting|Compressing|Writing|Receiving|Unpacking) objects|Resolving deltas|Updating files): |^Delta compression using |^Total \d+ /
+
 /**
  * Removes escape sequences and control characters, and parts of lines that the program has overwritten, such as
  * progress.

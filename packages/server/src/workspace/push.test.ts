@@ -43,6 +43,22 @@ describe('pushing', () => {
     await push({ branch: 'fix', commit: first })
   })
 
+  it('tells its progress while it runs, with the lines of the remote, and keeps only those of the remote', async () => {
+    const { folder, remote, first } = cloned()
+    write(remote, { 'hooks/pre-receive': '#!/bin/sh\nprintf "\\033[31mchecked\\033[0m\\n" >&2\n' })
+    chmodSync(join(remote, 'hooks/pre-receive'), 0o755)
+    const { changes, asked } = peopleIn(folder, { trusted: true, env: person() })
+    const told: string[] = []
+    const pushed = await changes.push(folder, {
+      ...asked('branch.push', { branch: 'fix', commit: first }),
+      progress: (text) => told.push(text),
+    })
+    expect(told.join('\n')).toMatch(/^Writing objects: +\d+% \(\d\/\d\)/m)
+    expect(told.at(-1)).toMatch(/^remote: checked *$/m)
+    expect(told.join('')).not.toContain('\u001b')
+    expect(pushed.output).toBe('remote: checked')
+  })
+
   it('replaces the remote branch only on request, and only at a commit that was seen', async () => {
     const { folder, remote, commitTo, first } = cloned()
     const { push } = peopleIn(folder, { trusted: true, env: person() })

@@ -4,7 +4,7 @@ import { checkedOut, isBaseBranch, remoteRef } from './branch.ts'
 import { type FolderGit, folderGit } from './folder-git.ts'
 import type { GitIn } from './git.ts'
 import { headOf } from './head.ts'
-import { outputOf } from './output.ts'
+import { lastLines, outputOf, withoutProgress } from './output.ts'
 import { type Remote, remoteOf } from './remote.ts'
 import type { GitResult } from './run-git.ts'
 
@@ -16,7 +16,7 @@ const quietMs = 5 * 60_000
 export async function push(
   gitIn: GitIn,
   folder: string,
-  { command, base, trusts, signal }: Asked<'branch.push'>,
+  { command, base, trusts, signal, progress }: Asked<'branch.push'>,
 ): Promise<Pushed> {
   const { branch, commit, replaces } = command
   const git = await folderGit(gitIn, folder, trusts)
@@ -29,14 +29,17 @@ export async function push(
     )
   const remote = await remoteOf(git, branch)
   if (!remote) throw new ParleyError('not_supported', 'This repository has no remote to push to.')
-  const options = ['--porcelain', '--no-follow-tags', '--recurse-submodules=no'] as const
+  const options = ['--porcelain', '--progress', '--no-follow-tags', '--recurse-submodules=no'] as const
   const lease = replaces === undefined ? [] : [`--force-with-lease=refs/heads/${branch}:${replaces}`]
   const args = ['push', ...options, ...lease, '--', remote.name, `${commit}:refs/heads/${branch}`] as const
-  const made = await git.reach(args, { signal, timeoutMs: pushMs, quietMs })
+  const made = await git.reach(args, {
+    ...{ signal, timeoutMs: pushMs, quietMs },
+    ...defined({ progress: lastLines(progress) }),
+  })
   const flag = /^([ +*=!])\t[^\t]*:refs\/heads\/[^\t]*\t/m.exec(made.stdout)?.[1]
   if (made.code !== 0 || flag === undefined || flag === '!') throw refused(made, remote, branch)
   await follow(git, remote, branch)
-  const output = outputOf({ stdout: '', stderr: made.stderr })
+  const output = outputOfPush(made)
   return {
     ...{ branch, remote: remote.name, commit },
     ...defined({ url: remote.url, replaced: flag === '+' ? replaces : undefined }),
@@ -58,8 +61,10 @@ async function follow({ look, change }: FolderGit, remote: Remote, branch: strin
   if (known.code !== 0) await change(['branch', `--set-upstream-to=${ref}`, branch]).catch(() => undefined)
 }
 
+const outputOfPush = ({ stderr }: GitResult) => outputOf({ stdout: '', stderr: withoutProgress(stderr) })
+
 function refused(made: GitResult, { name }: Remote, branch: string): ParleyError {
-  const output = outputOf({ stdout: '', stderr: made.stderr })
+  const output = outputOfPush(made)
   const [, summary = ''] = /^!\t[^\t]*\t(.*)$/m.exec(made.stdout) ?? []
   const details = { output, reason: summary.slice(0, 200) }
   if (/\((non-fast-forward|fetch first|stale info)\)/.test(summary)) {

@@ -7,6 +7,7 @@ import {
   ParleyError,
   reachedLimit,
   type SessionEvent,
+  turnOf,
 } from '@parley/protocol'
 import type { HostToolResult } from '../../core/agent-adapter.ts'
 
@@ -239,7 +240,7 @@ export class ModelTurn {
 
   #take(item: FeedValue): void {
     if (item.type === 'native') this.#parts.push({ type: 'raw', rawValue: item.native })
-    if (item.type === 'delta' && item.delta.turnId === this.#turnId && this.#turnId !== undefined) {
+    if (item.type === 'delta' && this.#turnId !== undefined && turnOf(item.delta) === this.#turnId) {
       this.#parts.push(...this.#translate.stream(item.delta))
     }
     if (item.type !== 'event') return

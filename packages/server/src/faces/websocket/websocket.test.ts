@@ -1,4 +1,11 @@
-import { applyDelta, applyEvents, emptyView, type ServerFrame, type SessionEvent } from '@parley/protocol'
+import {
+  applyDelta,
+  applyEvents,
+  emptyView,
+  type ServerFrame,
+  type SessionEvent,
+  turnOf,
+} from '@parley/protocol'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { heldStore } from '../../testing/held-store.ts'
 import {
@@ -860,8 +867,8 @@ function expectWhole(client: RawClient, blockId: string, text: string): void {
 function expectNothingAfterEnd(client: RawClient): void {
   const ended = new Set<string>()
   for (const frame of client.frames) {
-    if (frame.type === 'delta' && frame.delta.turnId && frame.delta.type !== 'activity.changed')
-      expect(ended.has(frame.delta.turnId)).toBe(false)
+    if (frame.type === 'delta' && frame.delta.type !== 'activity.changed')
+      expect(ended.has(turnOf(frame.delta) ?? '')).toBe(false)
     if (frame.type === 'event' && frame.event.type === 'turn.ended') ended.add(frame.event.turnId ?? '')
   }
   expect(ended.size).toBeGreaterThan(0)

@@ -11,6 +11,7 @@ import {
   type OpenRequest,
   type Receipt,
   type SessionEvent,
+  turnOf,
 } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { EncodedItem, Host, HostOptions } from '../../core/index.ts'
@@ -222,7 +223,7 @@ export class Turn {
   }
 
   get deltas(): Delta[] {
-    return this.#session.deltas.filter((delta) => delta.turnId !== undefined && delta.turnId === this.turnId)
+    return this.#session.deltas.filter((delta) => this.turnId !== undefined && turnOf(delta) === this.turnId)
   }
 
   /** All text of the turn, without that of subagents. */

@@ -1,0 +1,31 @@
+import type { SessionContext } from './session-services.ts'
+
+const pauseMs = 100
+
+/** Announces what programs write while a command is worked on: at most every 100 ms, and not recorded. */
+export function createProgress(
+  { log, services: { clock } }: Pick<SessionContext, 'log' | 'services'>,
+  commandId: string,
+) {
+  let told = ''
+  let latest = ''
+  let stopTimer: (() => void) | undefined
+  let isOver = false
+  const announce = () => {
+    stopTimer = undefined
+    if (isOver || latest === told) return
+    told = latest
+    void log.stream({ type: 'command.progressed', commandId, text: told })
+    stopTimer = clock.after(pauseMs, announce, { background: true })
+  }
+  return {
+    tell(text: string): void {
+      latest = text
+      if (!stopTimer) announce()
+    },
+    stop(): void {
+      isOver = true
+      stopTimer?.()
+    },
+  }
+}

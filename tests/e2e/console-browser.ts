@@ -145,8 +145,9 @@ export class ConsoleServer {
   }
 }
 
-export function git(folder: string, ...args: string[]): void {
-  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { cwd: folder })
+export function git(folder: string, ...args: string[]): string {
+  const person = ['-c', 'user.name=t', '-c', 'user.email=t@example.com']
+  return execFileSync('git', [...person, ...args], { cwd: folder, encoding: 'utf8' })
 }
 
 export function commit(folder: string, words: string): void {

@@ -7,6 +7,7 @@ import { consoleFixture } from './console-fixture.ts'
 import {
   agentChip,
   allowOnce,
+  boxOf,
   card,
   conversation,
   eventually,
@@ -32,6 +33,25 @@ function tooSmall(page: Page): Promise<string[]> {
 
 async function fits(page: Page): Promise<void> {
   await eventually(() => tooSmall(page)).toEqual([])
+}
+
+/** Holds a finger on the number of the first line, and taps the number of the last one. */
+async function chooseLinesByTouch(page: Page): Promise<void> {
+  const changes = panel(page, 'Changes')
+  const numbers = changes.getByRole('region', { name: 'src/greet.ts' }).locator('td.number[data-at]')
+  const { left, top, height } = await boxOf(numbers.first())
+  const devtools = await page.context().newCDPSession(page)
+  const touchPoints = [{ x: left + 8, y: top + height / 2 }]
+  await devtools.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
+  await changes.getByText('Tap the number of the last line.').waitFor()
+  await devtools.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+  await fits(page)
+  expect(await changes.getByRole('textbox', { name: 'Remark' }).count()).toBe(0)
+  await numbers.nth(1).getByRole('button').tap()
+  await changes.getByRole('textbox', { name: 'Remark' }).fill('Why both?')
+  await changes.getByRole('button', { name: 'Add remark' }).tap()
+  await changes.getByText('1 remark', { exact: true }).waitFor()
+  await changes.getByRole('button', { name: 'Delete' }).tap()
 }
 
 describe('on a phone', () => {
@@ -106,6 +126,7 @@ describe('on a phone', () => {
       .getByRole('row', { name: /Good morning/ })
       .waitFor()
     await fits(page)
+    await chooseLinesByTouch(page)
     await page.getByRole('button', { name: 'Close panel' }).tap()
     await openSession(page, server, await server.session('show markdown'))
     await shows(page, /./)

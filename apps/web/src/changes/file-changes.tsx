@@ -14,6 +14,7 @@ import { FileIconLink } from '../parts/file-link.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { type Comparison, jump, queryOf } from '../session-data/shown-changes.ts'
 import { statusLetters } from './file-list.tsx'
+import { PartChoice, type ShownPart } from './part-choice.tsx'
 import { PatchView } from './patch-view.tsx'
 import { markViewed } from './viewed.ts'
 import { useWriting } from './writing.tsx'
@@ -90,7 +91,7 @@ export const FileChanges = memo(function FileChanges({ file, viewed, comparison,
         {open && <FileButtons file={file} />}
         <ViewedMark file={file} viewed={viewed} />
       </h3>
-      {open && !file.binary && <Patch file={file} comparison={comparison} split={split} stamp={stamp} />}
+      {open && !file.binary && <Parts file={file} comparison={comparison} split={split} stamp={stamp} />}
     </section>
   )
 })
@@ -133,8 +134,21 @@ function ViewedMark({ file, viewed }: { file: FileChange; viewed: boolean }) {
   )
 }
 
+/** The patch of a file; of a partly staged one, also the patch of either part alone. */
+function Parts({ file, ...rest }: PatchProps) {
+  const [chosen, setPart] = useState<ShownPart>()
+  const writing = useWriting()
+  if (!writing?.stage || file.staged !== 'part') return <Patch file={file} part={undefined} {...rest} />
+  return (
+    <>
+      <PartChoice path={file.path} part={chosen} onChoose={setPart} />
+      <Patch key={chosen ?? ''} file={file} part={chosen} {...rest} />
+    </>
+  )
+}
+
 /** The patch of a file. It is fetched when it comes near the viewport, and again after each new list of changes. */
-function Patch({ file, comparison, split, stamp }: PatchProps) {
+function Patch({ file, part, comparison, split, stamp }: PatchProps & { part: ShownPart }) {
   const id = useSessionId()
   const readsAll = useMay('terminal')
   const place = useRef<HTMLDivElement>(null)
@@ -154,7 +168,10 @@ function Patch({ file, comparison, split, stamp }: PatchProps) {
       client
         .call('getPatch', {
           params: { id },
-          query: { path: file.path, ...queryOf(comparison), ...(readsAll && { all: 'true' }) },
+          query: {
+            ...{ path: file.path, ...(part ? { side: part } : queryOf(comparison)) },
+            ...(readsAll && { all: 'true' }),
+          },
           signal,
         })
         .then(({ patch: text, cut }) => {
@@ -168,14 +185,14 @@ function Patch({ file, comparison, split, stamp }: PatchProps) {
         })
         .catch((thrown: Error) => signal.aborted || setPatch({ error: errorText(thrown) })),
     )
-  }, [near, id, file.path, comparison, stamp, readsAll])
+  }, [near, id, file.path, part, comparison, stamp, readsAll])
   if (!patch) {
     return <div ref={place} style={{ height: estimatedHeight(file) }} />
   }
   if ('error' in patch) return <p className="px-3 py-2 text-sm text-bad">{patch.error}</p>
   return (
     <div ref={place}>
-      <PatchView file={file} lines={patch.lines} split={split} />
+      <PatchView file={file} part={part} lines={patch.lines} split={split} />
       {patch.cut && <p className="px-3 py-1.5 text-xs text-faint">The rest is too long to show here.</p>}
     </div>
   )

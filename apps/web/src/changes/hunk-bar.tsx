@@ -1,26 +1,32 @@
 import type { FileChange } from '@parley/protocol'
 import { hunkRange } from '@parley/protocol/diff'
 import type { Hunk } from '../parts/diff/lines.logic.ts'
+import type { ShownPart } from './part-choice.tsx'
 import { useWriting } from './writing.tsx'
 
+type Props = { file: FileChange; part: ShownPart; hunk: Hunk; at: number }
+
 /** The row above a hunk, with the actions for this hunk. */
-export function HunkBar({ file, hunk, at }: { file: FileChange; hunk: Hunk; at: number }) {
+export function HunkBar({ file, part, hunk, at }: Props) {
   const writing = useWriting()
+  const stages = part === 'unstaged' || (part === undefined && file.staged === undefined)
+  const unstages = part === 'staged' || (part === undefined && file.staged === 'all')
+  const action = stages ? 'Stage' : 'Unstage'
   return (
     <tr className="gap" data-bar={at}>
       <td colSpan={6}>
         <div className="sticky left-3 flex w-[calc(100cqw-1.5rem)] items-center gap-1">
           <span className="flex-1">⋯</span>
-          {writing?.stage && file.staged === undefined && (
+          {writing?.stage && (stages || unstages) && (
             <HunkButton
               action="stage"
-              label={`Stage change ${at + 1} of ${file.path}`}
-              onClick={() => writing.stage?.(file, [hunkRange(hunk)])}
+              label={`${action} change ${at + 1} of ${file.path}`}
+              onClick={() => writing.stage?.(file, { hunks: [hunkRange(hunk)], unstage: unstages })}
             >
-              Stage
+              {action}
             </HunkButton>
           )}
-          {writing && (
+          {writing && part === undefined && (
             <HunkButton
               action="discard"
               label={`Discard change ${at + 1} of ${file.path}`}

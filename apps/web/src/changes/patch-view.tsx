@@ -2,12 +2,14 @@ import type { FileChange } from '@parley/protocol'
 import { Fragment, memo, type RefObject, startTransition, useEffect, useMemo, useRef, useState } from 'react'
 import { useFocusBack } from '../base/focus.ts'
 import { plural } from '../base/format.logic.ts'
+import { Button } from '../parts/button.tsx'
 import { highlight } from '../parts/code/highlight.ts'
 import { languageOfFile } from '../parts/code/languages.ts'
 import { type DiffLines, firstLines, type Hunk } from '../parts/diff/lines.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { type Colours, coloursOf, type Side, sidesOf } from './colours.logic.ts'
 import { HunkBar } from './hunk-bar.tsx'
+import type { ShownPart } from './part-choice.tsx'
 import { SplitRows, StackedRows } from './patch-rows.tsx'
 import { RemarkForm, useRemarkEditor } from './remark-form.tsx'
 import { linesText, type Place, placeOf, samePlace } from './remarks.logic.ts'
@@ -16,10 +18,10 @@ import { type Words, wordsOf } from './words.logic.ts'
 
 const shownAtFirst = 300
 
-type Props = { file: FileChange; lines: DiffLines; split: boolean }
+type Props = { file: FileChange; part: ShownPart; lines: DiffLines; split: boolean }
 
 /** The patch of one file, with remarks between its lines. */
-export const PatchView = memo(function PatchView({ file, lines, split }: Props) {
+export const PatchView = memo(function PatchView({ file, part, lines, split }: Props) {
   const { path } = file
   const [limit, setLimit] = useState(shownAtFirst)
   const { editing, ...editor } = useRemarkEditor(path)
@@ -29,7 +31,7 @@ export const PatchView = memo(function PatchView({ file, lines, split }: Props) 
   const inView = useWasInView(place)
   const colours = useColours(path, hunks, inView)
   const words = useWords(hunks, inView)
-  const { choice, onChoose, handlers } = useLineChoice({ hunks, place, onEdit: editor.onEdit })
+  const { choice, onChoose, onCancel, handlers } = useLineChoice({ hunks, place, onEdit: editor.onEdit })
   const rows = { path, editing, ...editor, split, colours, words, choice, onChoose }
   const lastRow = useLastRow(place)
   useFocusBack(editing !== undefined, lastRow)
@@ -58,8 +60,8 @@ export const PatchView = memo(function PatchView({ file, lines, split }: Props) 
             {hunks.map((hunk, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: hunks are identified by their index
               <Fragment key={index}>
-                {(index > 0 || lines.hunks.length > 1) && (
-                  <HunkBar file={file} hunk={lines.hunks[index] ?? hunk} at={index} />
+                {(part || lines.hunks.length > 1) && (
+                  <HunkBar file={file} part={part} hunk={lines.hunks[index] ?? hunk} at={index} />
                 )}
                 {split ? (
                   <SplitRows hunk={hunk} at={index} {...rows} />
@@ -71,6 +73,17 @@ export const PatchView = memo(function PatchView({ file, lines, split }: Props) 
           </tbody>
         </table>
       </ScrollRegion>
+      {choice?.open && (
+        <p
+          role="status"
+          className="sticky bottom-0 z-10 flex items-center gap-2 border-t border-line bg-card px-3 py-1 text-xs"
+        >
+          <span className="flex-1">Tap the number of the last line.</span>
+          <Button look="quiet" onClick={onCancel}>
+            Cancel
+          </Button>
+        </p>
+      )}
       {editing && !isShown(editing) && (
         <div className="border-t border-line px-3 py-2">
           <p className="pb-1 text-xs text-soft">Remark on {linesText(editing)} (no longer in the changes):</p>

@@ -1,8 +1,20 @@
-import { type KeyboardEvent, type PointerEvent, type RefObject, useRef, useState } from 'react'
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type PointerEvent,
+  type RefObject,
+  useRef,
+  useState,
+} from 'react'
 import type { DiffLine, Hunk } from '../parts/diff/lines.logic.ts'
 
-/** Adjacent lines of one hunk, by their indexes. */
-export type LineChoice = { readonly hunk: number; readonly from: number; readonly to: number }
+/** Adjacent lines of one hunk, by their indexes. `open`: the last line is still to be tapped. */
+export type LineChoice = {
+  readonly hunk: number
+  readonly from: number
+  readonly to: number
+  readonly open?: true
+}
 type Place = { readonly hunk: number; readonly line: number }
 
 /** The name of a line in the attribute `data-at`. */
@@ -24,11 +36,13 @@ type Options = {
 
 /**
  * Chooses the lines of a remark: with the mouse by a click, a drag or a click with Shift on line numbers, and with the
- * arrow keys and Shift between rows. Rows and line numbers have the attribute `data-at`.
+ * arrow keys and Shift between rows. On a touch screen, a long press on the number of the first line begins a choice, and
+ * a tap on the number of the last line ends it. Rows and line numbers have the attribute `data-at`.
  */
 export function useLineChoice({ hunks, place, onEdit }: Options) {
   const [choice, setChoice] = useState<LineChoice>()
   const anchor = useRef<Place>(undefined)
+  const wasPressed = useRef(false)
 
   const extendTo = (to: Place | undefined): LineChoice | undefined => {
     const from = anchor.current
@@ -43,17 +57,26 @@ export function useLineChoice({ hunks, place, onEdit }: Options) {
     setChoice(undefined)
     if (lines.length > 0) onEdit(lines)
   }
-  /** A click on a line number. */
-  const onChoose = (at: Place) =>
-    edit(
-      isChosen(choice, at.hunk, at.line) && choice ? choice : { hunk: at.hunk, from: at.line, to: at.line },
-    )
+  /** A click on a line number. The click at the end of a long press does not count. */
+  const onChoose = (at: Place) => {
+    if (wasPressed.current) return
+    const single = { hunk: at.hunk, from: at.line, to: at.line }
+    if (choice?.open) edit(extendTo(at) ?? single)
+    else edit(isChosen(choice, at.hunk, at.line) && choice ? choice : single)
+  }
 
   const onPointerDown = (event: PointerEvent<HTMLElement>) => {
     const number = (event.target as Element).closest('td[data-at]')
     const at = placeIn(number)
+    wasPressed.current = false
+    if (!number || !at || event.button !== 0) return
     // On a touch screen, a drag scrolls.
-    if (!number || !at || event.button !== 0 || event.pointerType === 'touch') return
+    if (event.pointerType === 'touch')
+      return afterLongPress(event, () => {
+        wasPressed.current = true
+        anchor.current = at
+        setChoice({ hunk: at.hunk, from: at.line, to: at.line, open: true })
+      })
     event.preventDefault()
     if (event.shiftKey && extendTo(at)) return
     anchor.current = at
@@ -77,7 +100,38 @@ export function useLineChoice({ hunks, place, onEdit }: Options) {
     event.preventDefault()
     event.stopPropagation()
   }
-  return { choice, onChoose, handlers: { onPointerDown, onKeyDown } }
+  /** The menu that a browser opens on a long press would cover the lines. */
+  const onContextMenu = (event: MouseEvent<HTMLElement>) => {
+    if (wasPressed.current) event.preventDefault()
+  }
+  return {
+    choice,
+    onChoose,
+    onCancel: () => setChoice(undefined),
+    handlers: { onPointerDown, onKeyDown, onContextMenu },
+  }
+}
+
+const longPressMs = 500
+/** A finger that moves farther scrolls. */
+const stillPixels = 10
+
+function afterLongPress({ clientX, clientY }: PointerEvent, act: () => void): void {
+  const over = new AbortController()
+  const { signal } = over
+  const end = () => {
+    clearTimeout(timer)
+    over.abort()
+  }
+  const timer = setTimeout(() => {
+    end()
+    act()
+  }, longPressMs)
+  const move = (event: globalThis.PointerEvent) => {
+    if (Math.hypot(event.clientX - clientX, event.clientY - clientY) > stillPixels) end()
+  }
+  addEventListener('pointermove', move, { signal })
+  for (const type of ['pointerup', 'pointercancel'] as const) addEventListener(type, end, { signal })
 }
 
 function neighbour(place: HTMLElement | null, row: HTMLElement, by: number): HTMLElement | undefined {
@@ -96,7 +150,7 @@ function followDrag(start: Element, { extendTo, edit }: Drag): void {
   const { signal } = controller
   const column = [...(start.parentElement?.children ?? [])].indexOf(start)
   let chosen: LineChoice | undefined
-  const move = ({ clientX, clientY }: MouseEvent) => {
+  const move = ({ clientX, clientY }: globalThis.PointerEvent) => {
     const row = document.elementFromPoint(clientX, clientY)?.closest('tr[data-at]')
     if (!row || row === start.parentElement) return
     const number = row.children[column]

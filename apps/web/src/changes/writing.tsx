@@ -11,11 +11,14 @@ export type Writing = {
   /** Discards the changes of a file, or some hunks of its patch. */
   discard(file: FileChange, hunks?: readonly HunkRange[]): void
   /**
-   * Stages a file or some of its hunks, or unstages a file that is staged. Absent if the folder is not
-   * compared with HEAD.
+   * Stages a file, or unstages it if it is staged. With `some`, does one of both with some of its hunks. Absent if the
+   * folder is not compared with HEAD.
    */
-  stage?(file: FileChange, hunks?: readonly HunkRange[]): void
+  stage?(file: FileChange, some?: SomeHunks): void
 }
+
+/** Hunks of what is not staged or, to unstage them, of what is staged. */
+type SomeHunks = { readonly hunks: readonly HunkRange[]; readonly unstage: boolean }
 
 const WritingContext = createContext<Writing | undefined>(undefined)
 
@@ -52,8 +55,8 @@ type Parts = {
 function createWriting({ sessionId, base, scope, onDone }: Parts): Writing {
   return {
     ...(scope === 'commit' && {
-      stage: (file, hunks) =>
-        void stage(sessionId, file, hunks).then(onDone, (thrown) => refused(thrown, onDone)),
+      stage: (file, some) =>
+        void stage(sessionId, file, some).then(onDone, (thrown) => refused(thrown, onDone)),
     }),
     discard(file, hunks) {
       const { path, from, blob } = file
@@ -86,19 +89,20 @@ function createWriting({ sessionId, base, scope, onDone }: Parts): Writing {
 async function stage(
   sessionId: string,
   { path, from, blob, staged }: FileChange,
-  hunks: readonly HunkRange[] | undefined,
+  some: SomeHunks | undefined,
 ): Promise<void> {
   const moved = from !== undefined && { from }
-  if (staged !== 'all') {
+  const hunks = some && { hunks: [...some.hunks] }
+  if (!(some?.unstage ?? staged === 'all')) {
     if (blob === undefined) return void toast('This file is too large to be staged here.')
-    const files = [{ path, blob, ...moved, ...(hunks && { hunks: [...hunks] }) }]
+    const files = [{ path, blob, ...moved, ...hunks }]
     await client.command(sessionId, { type: 'changes.stage', files })
     return
   }
   // Staged content can differ from the file in the folder, for example because a filter changed it.
   const inIndex = await client.call('listChanges', { params: { id: sessionId }, query: { side: 'staged' } })
   const files = inIndex.files.flatMap((file) =>
-    file.path === path && file.blob !== undefined ? [{ path, blob: file.blob, ...moved }] : [],
+    file.path === path && file.blob !== undefined ? [{ path, blob: file.blob, ...moved, ...hunks }] : [],
   )
   if (files.length > 0) await client.command(sessionId, { type: 'changes.unstage', files })
 }

@@ -3,7 +3,6 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { useAgent, useAgentName } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { abortable } from '../base/effects.ts'
-import { errorText } from '../base/error-text.logic.ts'
 import { plural } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -12,7 +11,7 @@ import { draftOf } from '../session-data/prompts.ts'
 import { sessionActions } from '../session-data/session-actions.ts'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { ConfirmButtons, turnRuns } from './consequences-dialog.tsx'
-import { chosenFiles, doneText, limitsOf, tickedFirst } from './go-back.logic.ts'
+import { chosenFiles, doneText, filesProblem, limitsOf, tickedFirst } from './go-back.logic.ts'
 import { GoBackFiles } from './go-back-files.tsx'
 import { turnsSince } from './turn-end.logic.ts'
 
@@ -75,7 +74,7 @@ export default function GoBackDialog({ prompt, onClose }: Props) {
           {talk.obstacle ?? talk.text}
         </Choice>
         {talk.isRetold && <Retell prompt={prompt} onClose={onClose} />}
-        <Limits preview={goes.files ? preview : undefined} />
+        <Limits preview={wants.files ? preview : undefined} />
         <p aria-live="polite" className="text-soft empty:hidden">
           {obstacle}
         </p>
@@ -99,7 +98,7 @@ function usePreview(promptId: string, isBusy: boolean): Found {
     return abortable((signal) =>
       client.call('previewRewind', { params: { id }, query: { promptId }, signal }).then(
         (preview) => setFound({ preview }),
-        (thrown) => signal.aborted || setFound({ problem: errorText(thrown) }),
+        (thrown) => signal.aborted || setFound({ problem: filesProblem(thrown) }),
       ),
     )
   }, [id, promptId, isBusy])

@@ -1,7 +1,7 @@
 import type { RewindPreview } from '@parley/protocol'
 import { plural, visible } from '../base/format.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
-import { canRestore, fileText } from './go-back.logic.ts'
+import { canRestore, fileText, noFilesText } from './go-back.logic.ts'
 
 type Props = {
   preview: RewindPreview
@@ -11,14 +11,15 @@ type Props = {
 }
 
 /** The files that a rewind can restore, each with a tick. */
-export function GoBackFiles({ preview: { files }, ticked, disabled, onTick }: Props) {
+export function GoBackFiles({ preview, ticked, disabled, onTick }: Props) {
+  const { files } = preview
   const tick = (path: string, isTicked: boolean) => {
     const next = new Set(ticked)
     if (isTicked) next.add(path)
     else next.delete(path)
     onTick(next)
   }
-  if (files.length === 0) return <p className="pl-6 text-soft">There are no files to restore.</p>
+  if (files.length === 0) return <p className="pl-6 text-soft">{noFilesText(preview)}</p>
   const isAnyLeft = files.some(({ left }) => left !== undefined)
   return (
     <div className={`pl-6 ${disabled ? 'opacity-60' : ''}`}>

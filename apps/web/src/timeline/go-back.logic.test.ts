@@ -1,6 +1,14 @@
-import type { RewindPreview } from '@parley/protocol'
+import { ParleyError, type RewindPreview } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { canRestore, chosenFiles, doneText, limitsOf, tickedFirst } from './go-back.logic.ts'
+import {
+  canRestore,
+  chosenFiles,
+  doneText,
+  filesProblem,
+  limitsOf,
+  noFilesText,
+  tickedFirst,
+} from './go-back.logic.ts'
 
 const preview: RewindPreview = {
   seen: 'a'.repeat(40),
@@ -35,6 +43,16 @@ describe('the files of a rewind', () => {
     ])
     expect(limits).toHaveLength(5)
     expect(limitsOf(preview)).toHaveLength(1)
+  })
+
+  it('are missing for a reason: the snapshot is late, leaves files out, or does not exist', () => {
+    const none: RewindPreview = { ...preview, files: [] }
+    expect(noFilesText({ ...none, late: true })).toContain('may be in the snapshot already')
+    expect(noFilesText({ ...none, leftOut: [{ path: 'a.bin', reason: 'large' }] })).toContain('leave out')
+    expect(noFilesText(none)).toContain('the session has changed none')
+    const missing = new ParleyError('conflict', 'x', { details: { missing: 'snapshot' } })
+    expect(filesProblem(missing)).toContain('no snapshot of the folder from before this prompt')
+    expect(filesProblem(new ParleyError('conflict', 'Wait.'))).toBe('Wait.')
   })
 
   it('are named in the result, with the turns that were taken back', () => {

@@ -1,4 +1,11 @@
-import { type LeftReason, leftReasonTexts, type RewindFile, type RewindPreview } from '@parley/protocol'
+import {
+  hasCode,
+  type LeftReason,
+  leftReasonTexts,
+  type RewindFile,
+  type RewindPreview,
+} from '@parley/protocol'
+import { errorText } from '../base/error-text.logic.ts'
 import { plural } from '../base/format.logic.ts'
 
 /** The reasons in spite of which a person can tick a file that the server leaves alone by default. */
@@ -30,6 +37,23 @@ export function chosenFiles(
   const first = tickedFirst(preview)
   const isSame = first.size === ticked.size && [...first].every((path) => ticked.has(path))
   return isSame ? { seen } : { seen, paths: [...ticked] }
+}
+
+/** Why the preview lists no files. */
+export function noFilesText({ late, leftOut }: RewindPreview): string {
+  if (late)
+    return 'No files can be restored: a command had begun before the snapshot was complete, so the changes may be in the snapshot already.'
+  return leftOut.length > 0
+    ? 'No files can be restored: the snapshots contain no changes, and they leave out some files.'
+    : 'There are no files to restore: since this prompt, the session has changed none, or they are as they were before it.'
+}
+
+/** Why the files cannot be rewound. */
+export function filesProblem(thrown: unknown): string {
+  const isMissing = hasCode(thrown, 'conflict') && thrown.details?.missing === 'snapshot'
+  return isMissing
+    ? 'There is no snapshot of the folder from before this prompt, so its files cannot be restored.'
+    : errorText(thrown)
 }
 
 /** The changes that the rewind does not undo, one sentence each. */

@@ -250,7 +250,6 @@ export class Log {
     return this.all('turn.ended').map(({ outcome }) => outcome)
   }
 
-  /** The texts of the last turn, without the texts of subagents. */
   get said(): string {
     return this.ofTurn('text.written')
       .filter(({ parentToolCallId }) => parentToolCallId === undefined)
@@ -258,7 +257,6 @@ export class Log {
       .join('\n')
   }
 
-  /** The level and the code of each notice of the last turn. */
   get notices(): string[] {
     return this.ofTurn('agent.noticed').map(({ level, code }) => `${level} ${code}`)
   }
@@ -290,7 +288,6 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** A tool call as the model requests it. */
 export function call(name: string, input: unknown, id = 'toolu_a'): ModelAnswer {
   return { toolCalls: [{ name, id, arguments: JSON.stringify(input) }] }
 }

@@ -105,7 +105,6 @@ function useKnownSession(): { readonly title: string; readonly agent: string; re
   return { title: listed?.title || 'Session', agent: listed?.agent ?? '', cwd: listed?.cwd ?? '' }
 }
 
-/** The agent, the folder, the billing and the state of the session. */
 function SessionFacts({ agent, folder }: { agent: string; folder: string }) {
   const agentName = useAgentName(agent)
   // Sessions have a place only if the server is a node.

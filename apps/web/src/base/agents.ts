@@ -53,7 +53,6 @@ export function useAgentName(id: string): string {
   return useAgentNames()(id)
 }
 
-/** Returns a function that maps an agent's id to its name. */
 export function useAgentNames(): (id: string) => string {
   const { agents: known } = useAgents()
   const stored = useStore(names)

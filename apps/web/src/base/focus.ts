@@ -24,7 +24,6 @@ export function focusPrompt(): void {
   promptField()?.focus()
 }
 
-/** Focuses a field with the caret at the end of its text. */
 export function focusAtEnd(field: HTMLTextAreaElement | null): void {
   field?.focus({ preventScroll: true })
   field?.setSelectionRange(field.value.length, field.value.length)

@@ -25,7 +25,6 @@ async function loadModels(): Promise<void> {
 
 const none: readonly AgentModel[] = []
 
-/** The models that a session of this agent can use. */
 export function useModels(agent: AgentInfo | undefined): readonly AgentModel[] {
   const known = useStore(listed)
   const probed = agent?.capabilities.models ? (agent.models ?? none) : none

@@ -76,7 +76,6 @@ export function outcomeText(
   return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : changes}`
 }
 
-/** A note on a question beside its answers. */
 export function questionNote(
   { outcome, carriedFrom }: QuestionResolution,
   answerer = 'you',

@@ -29,7 +29,6 @@ type Props = {
   route: SessionRoute & { readonly file: string }
   wrap: boolean
   found: readonly CodeMatch[]
-  /** The current match. */
   now: CodeMatch | undefined
   query: string
   list: RefObject<CodeList | null>

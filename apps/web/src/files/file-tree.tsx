@@ -16,7 +16,6 @@ import { treeOf } from './session-tree.ts'
 import { cannotOpen, type TreeRow, treeMove, treeRows } from './tree.logic.ts'
 
 type Props = {
-  /** The path of the shown file. */
   shown: string | undefined
   onOpen: (path: string) => void
 }

@@ -14,7 +14,6 @@ type Props = {
   onFind: (open: boolean) => void
 }
 
-/** The source of a text file, with a search in it. */
 export function TextFile({ text, route, finding, onFind }: Props) {
   const wrap = useStore(preferences, (state) => state.wrapLines)
   const code = useMemo(() => codeText(text), [text])

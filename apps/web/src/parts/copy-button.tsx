@@ -34,7 +34,6 @@ export function CopyButton({ text, label = 'Copy', className }: Props) {
   )
 }
 
-/** A copy button with a visible label. */
 export function CopyText({ text, label }: { text: string; label: string }) {
   const { copied, copy } = useCopy(() => text)
   return (

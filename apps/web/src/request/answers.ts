@@ -61,7 +61,6 @@ export function startAnswers(): void {
   client.closing.addEventListener('abort', () => answers.stop())
 }
 
-/** The functions that answer a request, and whether an answer is being sent. */
 export function useAnswer(sessionId: string, request: OpenRequest) {
   const { requestId } = request
   // Loads the code that signs answers now: the person may answer when the server is unreachable.

@@ -27,7 +27,6 @@ export function write(filled: Filled, question: Question, words: string): Filled
   return { ...filled, [question.id]: { chosen, words } }
 }
 
-/** The answer that leaves a question to the agent. */
 const leaveToAgentAnswer = 'You decide.'
 
 /**

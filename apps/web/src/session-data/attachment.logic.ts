@@ -57,7 +57,6 @@ export function createAttachment(part: PromptPart): Attachment {
   return { id: nextId++, part, size: sizeOf(part) }
 }
 
-/** A prompt's parts: its text, then its attachments. */
 export function promptParts(text: string, attached: readonly Attachment[]): PromptPart[] {
   const words = text.trim()
   return [
@@ -66,7 +65,6 @@ export function promptParts(text: string, attached: readonly Attachment[]): Prom
   ]
 }
 
-/** Splits a prompt into its text and its attachments. */
 export function splitPrompt(parts: readonly PromptPart[]): { text: string; attached: PromptPart[] } {
   const isAttachment = ({ type }: PromptPart) => type === 'image' || type === 'file'
   return {

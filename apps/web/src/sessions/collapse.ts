@@ -20,7 +20,6 @@ export function focusAfterToggle(button: HTMLButtonElement | null): void {
   button.focus()
 }
 
-/** The name of a button, with its shortcut if there is one. */
 export function withShortcut(name: string, shortcut: string | undefined): string {
   return shortcut === undefined ? name : withKeys(`${name} (${shortcut})`)
 }

@@ -78,7 +78,6 @@ type Props = {
   note: string
 }
 
-/** A switch for a preference, with a note on its effect. */
 export function Switch({ name, state, label, note }: Props) {
   return (
     <label className="flex items-start gap-2.5">

@@ -6,11 +6,9 @@ type Props = {
   readonly isFirst?: boolean
   readonly isCode?: boolean
   readonly autoComplete?: 'name' | 'off'
-  /** The id of the element that describes the problem. */
   readonly problemId?: string
 }
 
-/** A field of a page that signs this browser in. */
 export function SignInField(props: Props) {
   const { label, value, onWrite, placeholder, isFirst = false, isCode = false } = props
   return (

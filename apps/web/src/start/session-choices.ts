@@ -31,7 +31,6 @@ export type ChosenWorktree = { readonly base?: string; readonly copy: readonly s
 
 export type SessionChoices = ReturnType<typeof useSessionChoices>
 
-/** The choices for a new session, and the function that creates it. */
 export function useSessionChoices() {
   const found = useAgents()
   const chosen = useStore(newSessionChoices, (state) => state.agent)

@@ -64,7 +64,6 @@ const byEnding = new Map([
   ['mts', 'typescript'],
 ])
 
-/** The language of a file, by its name. */
 export function languageOfFile(path: string): Language | undefined {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
   const ending = name.slice(name.lastIndexOf('.') + 1)

@@ -19,7 +19,6 @@ export function diffLines(diff: Diff): DiffLines {
   }
 }
 
-/** The first `limit` lines of the hunks. */
 export function firstLines(hunks: readonly Hunk[], limit: number): Hunk[] {
   let left = limit
   return hunks.flatMap((hunk) => {

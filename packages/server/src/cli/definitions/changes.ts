@@ -42,7 +42,7 @@ export function addChangeCommands({ add, run }: Registry): void {
     .action(run(async () => (await load()).commit))
 }
 
-/** The commands that take a branch further. */
+/** The commands that push a branch, merge it and open its pull request. */
 export function addBranchCommands({ add, run }: Registry): void {
   const load = () => import('../commands/changes.ts')
   add('push', "push the branch of a session's folder, never to a base branch", 'parley push last')

@@ -8,7 +8,6 @@ import type { ServicePlan, ServiceRecord } from './service-plan.ts'
 /** The program of the system that starts services of one user: systemd or launchd. */
 export type ServiceManager = {
   readonly kind: 'systemd' | 'launchd'
-  /** The file that defines the service. */
   readonly file: string
   definition(plan: ServicePlan): string
   recordOf(definition: string): ServiceRecord | undefined
@@ -30,7 +29,6 @@ export type ServiceManager = {
 export type ServiceState = {
   readonly state: 'running' | 'starting' | 'stopped' | 'failed'
   readonly pid?: number
-  /** Whether the service starts at login. */
   readonly enabled: boolean
   /** Whether the service runs while the user is not logged in. */
   readonly atBoot: boolean
@@ -70,7 +68,6 @@ export function runnerFor(env: ManagerOptions['env']): Run {
   }
 }
 
-/** The definition that is installed. */
 export function installedDefinition({ file }: ServiceManager): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }

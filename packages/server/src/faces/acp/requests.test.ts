@@ -266,7 +266,6 @@ describe('a question', () => {
   })
 })
 
-/** Another editor that has the same session open. */
 async function anotherEditor(world: HostUnderTest, sessionId: string): Promise<EditorUnderTest> {
   const { editor } = join(world)
   await editor.introduce(everything)

@@ -79,7 +79,6 @@ export class Page {
     return this.last.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
   }
 
-  /** Tool parts of the last message. */
   tools(state?: string): ToolPart[] {
     const tools = this.last.parts.filter((part): part is ToolPart => 'toolCallId' in part)
     return state === undefined ? tools : tools.filter((part) => part.state === state)

@@ -14,7 +14,6 @@ export function turnStart(host: Host, state: SessionState, turnId: string): Prom
   )
 }
 
-/** Whether a prompt with this message id was submitted. */
 export async function hasPrompt(host: Host, state: SessionState, messageId: string): Promise<boolean> {
   const isIt = (event: AnyEvent) => event.type === 'prompt.submitted' && event.messageId === messageId
   return (await findLast(host, state, isIt, 'prompt.submitted')) !== undefined

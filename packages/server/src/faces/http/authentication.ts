@@ -112,7 +112,6 @@ export type AuthenticationSettings = SourceSettings & {
 
 export type PeerAuthentication = {
   accepts(bearer: string): boolean
-  /** The headers of an answer to another node. */
   answerHeaders(request: IncomingMessage): Record<string, string>
 }
 

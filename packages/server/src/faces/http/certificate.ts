@@ -8,7 +8,6 @@ import type { Logger } from 'pino'
 export type CertificateFiles = { readonly certFile: string; readonly keyFile: string }
 
 export type Certificate = Required<Pick<SecureContextOptions, 'cert' | 'key'>> & {
-  /** The names for which the certificate is valid. */
   readonly names: readonly string[]
   readonly validTo: Date
 }

@@ -21,7 +21,6 @@ export type ServeSettings = Omit<FaceSettings, 'bound' | 'limits'> & {
   /** 0 picks a free port. */
   readonly port: number
   readonly limits?: Partial<HttpLimits>
-  /** Serves https and wss with this certificate. */
   readonly tls?: CertificateFiles | undefined
 }
 

@@ -3,7 +3,6 @@ import type { Message, ToolResultPart, UserMessage } from './specification.ts'
 
 /** The caller's prompt, split into its parts. */
 export type Given = {
-  /** The system messages at the start of the prompt. */
   readonly system: string
   /** All messages before the new messages. */
   readonly history: readonly Message[]

@@ -31,7 +31,10 @@ async function openLog(isSealed: boolean) {
   const file = join(folder, `${++files}.sqlite`)
   const store = openSqliteStore({ file })
   const created = { seq: 1, at: 1, sessionId, type: 'session.created', agent: 'bench', cwd: '/', mode: 'ask' }
-  const first = { ...created, salt: isSealed ? sealer.salt() : undefined } as unknown as SessionEvent
+  const first = {
+    ...created,
+    salt: isSealed ? sealer.seed().slice(0, 16) : undefined,
+  } as unknown as SessionEvent
   const state = applyToState(emptyState(sessionId, 'epo'), first)
   await store.create({ sessionId, epoch: 'epo', events: [{ seq: 1, json: JSON.stringify(first) }], state })
   const log = createSessionLog({

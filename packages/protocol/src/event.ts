@@ -28,7 +28,8 @@ export const envelope = {
   sessionId: SessionId,
   turnId: TurnId.optional(),
   salt: z.string().optional().meta({
-    description: 'Random characters: a hash of the event does not let anybody confirm a guess of its content',
+    description:
+      'Random characters: a hash of the event does not let anybody confirm a guess of its content. Only in the first event of a log that has seals, and in events of earlier versions; the salts of other events follow from the seed of their seal',
   }),
   actor: Actor.optional().meta({
     description:
@@ -279,7 +280,19 @@ export const SessionEvent = taggedUnion('type', [
         'The log was started by a version without seals: its events were not sealed as they happened',
     }),
     keyId: z.string(),
+    leaf: z.string().optional().meta({
+      description:
+        'The hash of this seal as it was before a redaction changed it; only if a later seal needs it',
+    }),
     signature: z.string(),
+    seed: z.string().optional().meta({
+      description:
+        'The random text from which the salts of the events `from` to `to` are derived. Not signed; absent in seals of earlier versions, and after a redaction',
+    }),
+    seeds: z.record(z.string(), z.string()).optional().meta({
+      description:
+        'What a redaction left of the seed: the secrets of the events that are not redacted. Each name is a level and, after a dot, an index. Not signed',
+    }),
   }),
   /** Replaces an event whose content an administrator removed. */
   event('event.redacted', {

@@ -84,11 +84,6 @@ export function redactedFields(event: SessionEvent): Record<string, unknown> | u
   return Object.fromEntries(kept.filter(([, value]) => value !== undefined))
 }
 
-/** True if an event has content, which an administrator can redact. */
-export function hasContent({ type }: Pick<SessionEvent, 'type'>): boolean {
-  return Object.hasOwn(contents, type)
-}
-
 /** The event as the folds see it: a redacted event counts as the original one without its content. */
 export function unredacted(event: SessionEvent): SessionEvent {
   if (event.type !== 'event.redacted') return event

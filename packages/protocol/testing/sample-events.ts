@@ -212,6 +212,7 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
     hash: 'hash',
     keyId: 'key',
     signature: 'signature',
+    seed: 'seed',
   },
   'event.redacted': {
     type: 'event.redacted',

@@ -102,6 +102,16 @@ it('parley verify detects with a head or with the ledger that the end of a log w
   expect(await Promise.all(codes(cut))).toEqual([0, 1, 1])
 })
 
+it('parley verify accepts an export of a version whose events have salts, and its head', async () => {
+  await using home = createHome()
+  const file = join(import.meta.dirname, '..', 'proof', 'fixtures', 'export-with-salts.jsonl')
+  const head = 'ses_dwpsfy3fspyep7zps8qs2e5qy:17:KUKiJlHrS8jK3KM41VyML9cflW3de8kX8Q_U9NOBK5o'
+  expect(await home.run(['verify', file, '--head', head])).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('Verified up to event 17.'),
+  })
+})
+
 it('parley verify names a file that does not exist', async () => {
   await using home = createHome()
   const file = join(home.folder, 'nothing.jsonl')

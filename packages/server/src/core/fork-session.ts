@@ -18,6 +18,8 @@ import { hashOf } from './hash.ts'
 import { LogWriter } from './log-writer.ts'
 import type { LogPoint } from './point-before.ts'
 import { readEvents } from './read-events.ts'
+import type { Sealer } from './seal-chain.ts'
+import { signedText } from './seal-text.ts'
 import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
 import type { StoredEvent } from './session-store.ts'
@@ -112,7 +114,7 @@ async function copyForFork(
       const event = { ...(JSON.parse(json) as SessionEvent | UnknownEvent), sessionId: child }
       const copy = event.type === 'session.created' ? withOrigin(event, origin) : event
       state = isKnown(copy) ? applyToState(state, copy) : { ...state, seq, updatedAt: copy.at }
-      return { seq, json: JSON.stringify(copy) }
+      return { seq, json: copiedText(copy, sealer) }
     })
     if (created) await store.create({ sessionId: child, epoch: state.epoch, events, state })
     else await store.append({ sessionId: child, events, state, ...owned })
@@ -143,6 +145,21 @@ function withOrigin(
   origin: Origin,
 ): SessionEvent {
   return { ...created, ...origin }
+}
+
+/**
+ * The text of a copied event. A copied seal has no secrets, because the salts of the fork follow from its own seals. A
+ * copied redaction is signed for the fork.
+ */
+function copiedText(event: SessionEvent | UnknownEvent, sealer: Sealer | undefined): string {
+  if (!isKnown(event)) return JSON.stringify(event)
+  if (event.type === 'log.sealed') {
+    const { leaf, seed, seeds, ...seal } = event
+    return JSON.stringify(seal)
+  }
+  if (event.type !== 'event.redacted' || !sealer) return JSON.stringify(event)
+  const { signature, ...redacted } = event
+  return signedText(JSON.stringify({ ...redacted, keyId: sealer.keyId }), sealer.sign)
 }
 
 /** Claims the interrupted copy, whose owner may have been another process. Returns the term. */

@@ -5,7 +5,7 @@ import { createHandClock, type HandClock } from '../testing/hand-clock.ts'
 import { createLedger } from './ledger.ts'
 import type { LedgerStore } from './ledger-store.ts'
 
-const sealer = { keyId: 'key', sign: () => 'signature', salt: () => 'salt' }
+const sealer = { keyId: 'key', sign: () => 'signature', seed: () => 'seed' }
 
 /** Advances the clock in steps, so that the work of each timer ends before the next timer is due. */
 async function pass(clock: HandClock, ms: number): Promise<void> {

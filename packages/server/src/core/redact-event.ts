@@ -13,20 +13,20 @@ import {
   summarise,
 } from '@parley/protocol'
 import type { OpenSessions } from './open-sessions.ts'
+import { leafOfRedacted, readSeals, withoutSaltOf } from './redacted-seals.ts'
 import type { Sealer } from './seal-chain.ts'
-import { leafOf, signedText } from './seal-text.ts'
+import { signedText } from './seal-text.ts'
 import { withEvent } from './session-log.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
-import { shownText } from './shown-secrets.ts'
 
 export type Redaction = { readonly seq: number; readonly reason: string }
 
 type Request = Redaction & { readonly sessionId: string; readonly by: Actor | undefined }
 
 /**
- * Replaces the content of one event. The log is sealed first, so that a seal contains the leaf of the event. Readers are
- * disconnected, and read the log again, because it has a new epoch.
+ * Replaces the content of one event, and removes its salt from the seals. The log is sealed first, so that a seal
+ * contains the leaf of the event. Readers are disconnected, and read the log again, because it has a new epoch.
  */
 export async function redactEvent(
   services: SessionServices,
@@ -39,36 +39,48 @@ export async function redactEvent(
     throw new ParleyError('not_supported', 'This server keeps no seals, so no event can be redacted.')
   let redacted: SessionState | undefined
   const at = clock.now()
-  await replacement(store, request, sealer, at)
+  await original(store, request)
   await sessions.rewrite(sessionId, async (term) => {
-    const event = await replacement(store, request, sealer, at)
+    const found = await original(store, request)
+    const seals = await readSeals(store, sessionId, seq)
+    const event = replacement(found, { ...request, at, leaf: leafOfRedacted(found.stored, seals), sealer })
     redacted = await refolded(store, sessionId, { event, epoch: ids('epo') })
     const { epoch } = redacted
     const about = { subject: sessionId, ...defined({ actor: by }), data: { seq, reason } }
     const ledger = [{ at, kind: 'event.redacted', ...about }]
-    await store.redact({ sessionId, event, epoch, state: redacted, ledger, ...defined({ term }) })
+    const events = [event, ...withoutSaltOf(seq, seals, sealer)]
+    await store.redact({ sessionId, events, epoch, state: redacted, ledger, ...defined({ term }) })
   })
   if (!redacted) throw new ParleyError('internal_error', 'The event was not redacted.')
   services.news.rewritten(redacted)
   return summarise(redacted)
 }
 
-async function replacement(
-  store: SessionStore,
-  { sessionId, seq, reason, by }: Request,
-  sealer: Sealer,
-  redactedAt: number,
-): Promise<StoredEvent> {
+type Original = {
+  readonly stored: StoredEvent
+  readonly event: SessionEvent
+  readonly kept: Record<string, unknown>
+}
+
+async function original(store: SessionStore, { sessionId, seq }: Request): Promise<Original> {
   const [stored] = await store.read(sessionId, { after: seq - 1, limit: 1 })
   if (stored?.seq !== seq) throw new ParleyError('not_found', `Session ${sessionId} has no event ${seq}.`)
-  const original = JSON.parse(stored.json) as SessionEvent
-  const kept = isKnown(original) ? redactedFields(original) : undefined
+  const event = JSON.parse(stored.json) as SessionEvent
+  const kept = isKnown(event) ? redactedFields(event) : undefined
   if (!kept)
     throw new ParleyError(
       'not_supported',
-      `Event ${seq} is ${original.type}: it has no content that can be redacted.`,
+      `Event ${seq} is ${event.type}: it has no content that can be redacted.`,
     )
-  const { at, turnId, actor, type: was } = original
+  return { stored, event, kept }
+}
+
+type Signing = Request & { readonly at: number; readonly leaf: string; readonly sealer: Sealer }
+
+function replacement(
+  { event: { at, turnId, actor, type: was }, kept }: Original,
+  { sessionId, seq, reason, by, at: redactedAt, leaf, sealer }: Signing,
+): StoredEvent {
   const event: Omit<EventOf<'event.redacted'>, 'signature'> = {
     seq,
     at,
@@ -77,7 +89,7 @@ async function replacement(
     type: 'event.redacted',
     was,
     kept,
-    leaf: Buffer.from(leafOf(shownText(stored.json)), 'binary').toString('base64url'),
+    leaf,
     reason,
     redactedAt,
     ...defined({ redactedBy: by }),

@@ -16,7 +16,7 @@ import {
 import type { Clock } from './clock.ts'
 import type { LedgerDraft } from './ledger-store.ts'
 import { readEvents } from './read-events.ts'
-import { isSealed, SealChain, type Sealer, saltOf } from './seal-chain.ts'
+import { isSealed, SealChain, type Sealer } from './seal-chain.ts'
 import { createSessionFeed, type EncodedItem, type SessionFeed } from './session-feed.ts'
 import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.ts'
 import { shownEvent } from './shown-secrets.ts'
@@ -116,9 +116,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     if (closed) throw goneError(closed)
     const { drafts, rules, receipt, ledger = [] } = change(state)
     const at = clock.now()
-    const events = drafts.map((draft, index) =>
-      numbered(draft, sessionId, state.seq + 1 + index, at, saltOf(draft, sealer)),
-    )
+    const events = drafts.map((draft, index) => numbered(draft, sessionId, state.seq + 1 + index, at))
     const caused = events.reduce(applyToState, state)
     const stored = events.map((event): StoredEvent => ({ seq: event.seq, json: JSON.stringify(event) }))
     const isDue = chain !== undefined && (isSealed(events) || (isSealDue && state.sealed?.seq !== state.seq))

@@ -55,7 +55,7 @@ export type SessionStore = {
   /** Stored states with requests that wait for a person, the longest waiting first. */
   waiting(): Promise<SessionState[]>
   /**
-   * Replaces the text of one event and the state, and begins a new epoch. This is the only change of a stored event.
+   * Replaces the texts of some events and the state, and begins a new epoch. This is the only change of a stored event.
    * Alerts of the session that are not sent yet are removed, because they can contain the text. In each stored receipt,
    * the hash of the command (the part of `hash` before the first space) is removed, because it would confirm a guess of
    * the text.
@@ -172,7 +172,8 @@ export type AppendBatch = {
 }
 
 export type RedactBatch = Pick<AppendBatch, 'sessionId' | 'term' | 'ledger'> & {
-  readonly event: StoredEvent
+  /** In ascending order. At least one. */
+  readonly events: readonly StoredEvent[]
   readonly epoch: string
   readonly state: SessionState
 }

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
 import { openSealer } from './seal-key.ts'
 
-it('a sealer gives a new salt of 16 random characters each time', () => {
+it('a sealer gives a new seed of 16 random bytes each time', () => {
   const sealer = openSealer(join(folderForTest(), 'seal-key.pem'))
-  const salts = Array.from({ length: 1000 }, () => sealer.salt())
-  expect(salts.filter((salt) => !/^[\w-]{16}$/.test(salt))).toEqual([])
-  expect(new Set(salts).size).toBe(1000)
+  const seeds = Array.from({ length: 1000 }, () => sealer.seed())
+  expect(seeds.filter((seed) => !/^[\w-]{22}$/.test(seed))).toEqual([])
+  expect(new Set(seeds).size).toBe(1000)
 })

@@ -28,27 +28,21 @@ function sealerWith(key: KeyObject): KeySealer {
     keyId: keyIdOf(publicKey),
     publicKey: publicKey.toString('base64url'),
     sign: (text) => sign(null, Buffer.from(text), key).toString('base64url'),
-    salt: saltSource(),
+    seed: seedSource(),
   }
 }
 
-const saltLength = 16
-const saltsAtOnce = 256
+const seedLength = 16
+const seedsAtOnce = 64
 
-/**
- * Random characters are taken from the system for many salts at once: a call for each salt would take longer than the
- * hash of its event.
- */
-function saltSource(): () => string {
-  let characters = ''
-  let used = 0
+/** Random bytes are taken from the system for many seeds at once, because each call takes longer than a hash. */
+function seedSource(): () => string {
+  let bytes = Buffer.alloc(0)
   return () => {
-    if (used === characters.length) {
-      characters = randomBytes((saltsAtOnce * saltLength * 3) / 4).toString('base64url')
-      used = 0
-    }
-    used += saltLength
-    return characters.slice(used - saltLength, used)
+    if (bytes.length === 0) bytes = randomBytes(seedsAtOnce * seedLength)
+    const seed = bytes.toString('base64url', 0, seedLength)
+    bytes = bytes.subarray(seedLength)
+    return seed
   }
 }
 

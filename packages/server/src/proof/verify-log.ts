@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import type { SessionEvent } from '@parley/protocol'
-import { leafOf, SealHash, splitSigned } from '../core/index.ts'
+import type { EventOf, SessionEvent } from '@parley/protocol'
+import { leafOf, Salts, SealHash, type SealSecrets, splitSecrets, splitSigned } from '../core/index.ts'
 import { AnswerCheck } from './answer-check.ts'
 import { CallList, type VerifiedCall } from './call-list.ts'
 import type { Keys } from './keys.ts'
@@ -36,18 +36,40 @@ export type VerifiedLog = {
 
 /** Checks the lines of a log against its seals. `head` is a seal that the log must contain. */
 export function verifyLog(
-  lines: Iterable<string>,
+  lines: readonly string[],
   keys: Keys,
   { head, deviceKeys }: { readonly head?: SessionHead | undefined; readonly deviceKeys?: Keys } = {},
 ): VerifiedLog {
-  const check = new LogVerification(keys, deviceKeys)
+  const seals = new SealReader()
+  for (const line of lines) seals.take(line)
+  const check = new LogVerification(keys, seals.secrets, deviceKeys)
   for (const line of lines) check.take(line)
   return check.result(head)
+}
+
+/**
+ * Reads the secrets of the seals of a log, before the lines are verified: a seal follows its events, so its secrets would
+ * be known too late. The secrets are not signed, but with wrong secrets no seal matches.
+ */
+export class SealReader {
+  /** One entry for each seal, in order; undefined for a seal of an earlier version. */
+  readonly secrets: (SealSecrets | undefined)[] = []
+  #copied: number | undefined
+
+  take(line: string): void {
+    if (this.#copied !== undefined && !line.includes('"type":"log.sealed"')) return
+    const event = parsed(line)
+    if (!event) return
+    this.#copied ??= (event.type === 'session.created' && event.forkedFrom?.seq) || 0
+    // In a fork, the seals before are copies, which vouch for nothing.
+    if (event.type === 'log.sealed' && event.seq > this.#copied) this.secrets.push(splitSecrets(line).secrets)
+  }
 }
 
 /** Checks the lines of a log one after another. */
 export class LogVerification {
   readonly #keys: Keys
+  readonly #secrets: readonly (SealSecrets | undefined)[]
   readonly #findings: Finding[] = []
   readonly #redacted: VerifiedLog['redacted'][number][] = []
   readonly #seals = new Map<number, string>()
@@ -61,11 +83,16 @@ export class LogVerification {
   #from = 1
   #prev = ''
   #hash: SealHash | undefined
+  #salts: Salts | undefined
+  /** The number of seals so far, also of those that do not match. */
+  #sealed = 0
   #isLate = false
   #lastSeal: SessionHead | undefined
 
-  constructor(keys: Keys, deviceKeys?: Keys) {
+  /** `secrets` are those of a `SealReader` of the same lines. */
+  constructor(keys: Keys, secrets: readonly (SealSecrets | undefined)[], deviceKeys?: Keys) {
     this.#keys = keys
+    this.#secrets = secrets
     this.#answers = deviceKeys && new AnswerCheck(deviceKeys)
   }
 
@@ -78,14 +105,15 @@ export class LogVerification {
     if (event.seq !== this.#seq + 1)
       this.#find(`is event ${event.seq}, but event ${this.#seq + 1} must follow`)
     this.#seq = event.seq
+    const copied = this.#forkedFrom?.seq ?? 0
     if (event.type === 'event.redacted') this.#takeRedacted(event, line)
-    const isOwnSeal = event.type === 'log.sealed' && event.seq > (this.#forkedFrom?.seq ?? 0)
-    if (isOwnSeal) this.#takeSeal(event, line)
+    if (event.type === 'log.sealed')
+      event.seq > copied ? this.#takeSeal(event, line) : this.#takeCopiedSeal(event, line)
     this.#calls.take(event)
     // The copied answers of a fork are signed for the original session, so they are not checked.
-    const wrong = event.seq > (this.#forkedFrom?.seq ?? 0) ? this.#answers?.take(event) : undefined
+    const wrong = event.seq > copied ? this.#answers?.take(event) : undefined
     if (wrong !== undefined) this.#find(wrong)
-    this.#hash?.add(leafOf(line))
+    this.#hash?.add(leafOf(line, this.#salts && (this.#salts.at(event.seq - this.#from) ?? '')))
   }
 
   result(head?: SessionHead): VerifiedLog {
@@ -118,18 +146,18 @@ export class LogVerification {
   #takeFirst(event: SessionEvent): void {
     if (this.#sessionId !== undefined) return
     this.#sessionId = event.sessionId
-    this.#hash = new SealHash(event.sessionId, 1, '')
+    this.#startSeal(event.sessionId)
     if (event.type === 'session.created') this.#forkedFrom = event.forkedFrom
     else this.#find('is not the first event of a session')
   }
 
-  #takeRedacted(event: Extract<SessionEvent, { type: 'event.redacted' }>, line: string): void {
+  #takeRedacted(event: EventOf<'event.redacted'>, line: string): void {
     const { seq, was, reason, keyId } = event
     if (!this.#isSigned(keyId, line)) this.#find(`(event ${seq}) was redacted without a valid signature`)
     this.#redacted.push({ seq, was, reason })
   }
 
-  #takeSeal(event: Extract<SessionEvent, { type: 'log.sealed' }>, line: string): void {
+  #takeSeal(event: EventOf<'log.sealed'>, line: string): void {
     const { seq, from, to, prev, hash, keyId, late } = event
     const follows = from === this.#from && prev === this.#prev && to === seq - 1
     if (!follows) this.#find(`(seal ${seq}) does not follow the seal before it`)
@@ -142,12 +170,29 @@ export class LogVerification {
     this.#lastSeal = { seq, hash }
     this.#from = seq
     this.#prev = hash
-    this.#hash = new SealHash(event.sessionId, seq, hash)
+    this.#sealed++
+    this.#startSeal(event.sessionId)
+  }
+
+  /** Starts to compute the hash of the next seal. Events that no seal follows need no leaves. */
+  #startSeal(sessionId: string): void {
+    const secrets = this.#secrets[this.#sealed]
+    this.#salts = secrets && new Salts(secrets)
+    this.#hash =
+      this.#sealed < this.#secrets.length
+        ? new SealHash(sessionId, this.#from, this.#prev, secrets ? 2 : 1)
+        : undefined
+  }
+
+  /** A copied seal vouches for nothing. Only a signature makes a leaf valid that is not the hash of its line. */
+  #takeCopiedSeal({ seq, keyId, leaf }: EventOf<'log.sealed'>, line: string): void {
+    if (leaf !== undefined && !this.#isSigned(keyId, line))
+      this.#find(`(event ${seq}) was changed without a valid signature`)
   }
 
   #isSigned(keyId: string, line: string): boolean {
     const key: KeyObject | undefined = this.#keys.get(keyId)
-    const signed = splitSigned(line)
+    const signed = splitSigned(splitSecrets(line).text)
     return key !== undefined && signed !== undefined && isSignedBy(key, signed.unsigned, signed.signature)
   }
 

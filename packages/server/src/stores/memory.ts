@@ -115,11 +115,11 @@ function logMethods(
       write(batch, find(batch.sessionId), rules)
       queue(batch.ledger ?? [])
     },
-    async redact({ sessionId, event, epoch, state, ledger = [] }) {
+    async redact({ sessionId, events, epoch, state, ledger = [] }) {
       const kept = find(sessionId)
-      if (event.seq < 1 || event.seq > kept.events.length)
-        throw new RangeError(`There is no event ${event.seq}.`)
-      kept.events[event.seq - 1] = event.json
+      for (const { seq } of events)
+        if (seq < 1 || seq > kept.events.length) throw new RangeError(`There is no event ${seq}.`)
+      for (const { seq, json } of events) kept.events[seq - 1] = json
       for (const [id, receipt] of kept.receipts)
         kept.receipts.set(id, { ...receipt, hash: receipt.hash.replace(/^[^ ]*/, '') })
       sessions.set(sessionId, { ...kept, epoch, state: copy(state) })

@@ -120,10 +120,10 @@ export class SqliteLogs {
     })
   }
 
-  redact({ sessionId, event, epoch, state, ledger = [] }: RedactBatch): void {
+  redact({ sessionId, events, epoch, state, ledger = [] }: RedactBatch): void {
     this.#write(sessionId, () => {
       const known = this.#get(sessionId)
-      this.#parts.events.replace(known, event)
+      for (const event of events) this.#parts.events.replace(known, event)
       this.#parts.sessions.update(known.key, state)
       this.#parts.sessions.beginEpoch(known.key, epoch)
       this.#receipts.forgetContent.run(known.key)

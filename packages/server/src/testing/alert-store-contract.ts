@@ -140,7 +140,7 @@ function redactionCases({ get }: Setup): void {
         deliveries: [deliveryOf(1, { session: id, alert: `${id}:1` })],
       })
     const state = emptyState(id, 'epo_2')
-    await store.redact({ sessionId: id, event: eventOf(1), epoch: 'epo_2', state })
+    await store.redact({ sessionId: id, events: [eventOf(1)], epoch: 'epo_2', state })
     expect(await found('epo_1')).toBe(false)
     expect(await store.alertCursor(id)).toBeUndefined()
     expect(await store.claimDeliveries({ now: 9000, until: 10_000, limit: 10 })).toEqual([])
@@ -156,7 +156,7 @@ function redactionCases({ get }: Setup): void {
     for (const alert of alerts)
       await store.addAlerts({ session: alert.session, from: undefined, to: 1, deliveries: [alert] })
     const state = emptyState(id, 'epo_2')
-    await store.redact({ sessionId: id, event: eventOf(1), epoch: 'epo_2', state })
+    await store.redact({ sessionId: id, events: [eventOf(1)], epoch: 'epo_2', state })
     const claimed = await store.claimDeliveries({ now: 9000, until: 10_000, limit: 10 })
     expect(claimed.map(({ alert }) => alert)).toEqual([alerts[1]?.alert])
   })

@@ -114,7 +114,7 @@ function deletionCases(store: Tested): void {
     await store().create({ sessionId: 'ses_a', epoch: 'epo_a', state, events: [event] })
     await store().addDecisionLink(linkOf('a'), 9)
     await store().addDecisionLink(linkOf('b', { session: 'ses_b' }), 9)
-    await store().redact({ sessionId: 'ses_a', event, epoch: 'epo_b', state })
+    await store().redact({ sessionId: 'ses_a', events: [event], epoch: 'epo_b', state })
     expect(await store().decisionLink('hash a')).toBeUndefined()
     expect(await store().decisionLink('hash b')).toEqual(linkOf('b', { session: 'ses_b' }))
   })

@@ -129,16 +129,18 @@ function sessionCases(store: Tested): void {
     ])
   })
 
-  it('replaces the text of one event, the state and the epoch of a redacted session', async () => {
+  it('replaces the texts of some events, the state and the epoch of a redacted session', async () => {
     await createSession(store())
     await store().append({ sessionId, events: [eventOf(2), eventOf(3)] })
     const event = { seq: 2, json: JSON.stringify({ seq: 2, at: 1, sessionId, type: 'event.redacted' }) }
+    const seal = { seq: 3, json: `${eventOf(3).json.slice(0, -1)},"seeds":{}}` }
     const state = { ...stateOf(3), title: 'redacted' }
-    await store().redact({ sessionId, event, epoch: 'next', state, ledger: [draftOf('redacted')] })
+    const redaction = { epoch: 'next', state, ledger: [draftOf('redacted')] }
+    await store().redact({ sessionId, events: [event, seal], ...redaction })
     expect((await store().read(sessionId, { limit: 9 })).map(({ json }) => json)).toEqual([
       eventOf(1).json,
       event.json,
-      eventOf(3).json,
+      seal.json,
     ])
     expect(await store().load(sessionId)).toMatchObject({
       epoch: 'next',
@@ -148,7 +150,7 @@ function sessionCases(store: Tested): void {
     await store().append({ sessionId, events: [eventOf(4)] })
     expect(await queuedIn(store())).toEqual([draftOf('redacted')])
     await expect(
-      store().redact({ sessionId: 'ses_none', event, epoch: 'x', state, ledger: [draftOf('none')] }),
+      store().redact({ sessionId: 'ses_none', events: [event], ...redaction, ledger: [draftOf('none')] }),
     ).rejects.toMatchObject({ code: 'not_found' })
   })
 
@@ -163,7 +165,7 @@ function sessionCases(store: Tested): void {
     for (const [index, receipt] of given.entries())
       await store().append({ sessionId, events: [eventOf(index + 2)], receipt })
     const event = { seq: 2, json: JSON.stringify({ seq: 2, at: 1, sessionId, type: 'event.redacted' }) }
-    await store().redact({ sessionId, event, epoch: 'next', state: stateOf(3) })
+    await store().redact({ sessionId, events: [event], epoch: 'next', state: stateOf(3) })
     expect(await store().receipt(sessionId, 'a')).toEqual({ ...given[0], hash: ' dev_a' })
     expect(await store().receipt(sessionId, 'b')).toEqual({ ...given[1], hash: '' })
   })

@@ -66,13 +66,15 @@ export function appendStatement(hasState: boolean, isPlain: boolean): string {
 export const lockSession = 'SELECT 1 FROM sessions WHERE id = $1 FOR UPDATE'
 
 /**
- * Replaces the body of one event and the state, begins an epoch, and removes data that contains or reveals the text:
+ * Replaces the bodies of some events and the state, begins an epoch, and removes data that contains or reveals the text:
  * unsent alerts, indexed words, and the hashes of commands. Only the sender of a command is kept.
  */
 export const redactStatement = `
   WITH ok AS (UPDATE sessions SET epoch = $5, (${stateColumns}) = ROW (${stateParameters(6)})
-    WHERE id = $1 AND ($2::bigint IS NULL OR term = $2) AND head >= $3 RETURNING key),
-  e AS (UPDATE events SET body = $4 FROM ok WHERE session_key = ok.key AND seq = $3),
+    WHERE id = $1 AND ($2::bigint IS NULL OR term = $2) AND head >= ($3::bigint[])[cardinality($3::bigint[])]
+    RETURNING key),
+  e AS (UPDATE events SET body = t.body FROM ok, unnest($3::bigint[], $4::text[]) AS t(seq, body)
+    WHERE session_key = ok.key AND events.seq = t.seq),
   r AS (UPDATE receipts SET hash = substr(hash, strpos(hash || ' ', ' ')) FROM ok WHERE session_key = ok.key),
   d AS (DELETE FROM alert_deliveries USING ok WHERE session = $1 AND done_at IS NULL),
   k AS (DELETE FROM decide_links USING ok WHERE session = $1),
@@ -93,7 +95,7 @@ export const putCheckpoints = `
     ON CONFLICT (session_key, block, field, part) DO UPDATE SET body = excluded.body)
   SELECT key, set_config('synchronous_commit', 'off', true) FROM ok`
 
-export function eventValues({ sessionId, events }: AppendBatch): string[] {
+export function eventValues({ sessionId, events }: Pick<AppendBatch, 'sessionId' | 'events'>): string[] {
   const text = eventTextOf(sessionId)
   return events.map(({ seq, json }) => text.pack(seq, json))
 }

@@ -157,9 +157,9 @@ export class PostgresLogs {
     return (await this.#load(sessionId))?.blocks.blocks() ?? []
   }
 
-  async redact({ sessionId, term, event, epoch, state, ledger = [] }: RedactBatch): Promise<void> {
-    const { seq, json } = event
-    const body = eventTextOf(sessionId).pack(seq, json)
+  async redact(batch: RedactBatch): Promise<void> {
+    const { sessionId, term, events, epoch, state, ledger = [] } = batch
+    const seqs = events.map(({ seq }) => seq)
     const rows = await this.#write({ sessionId }, () =>
       this.#database.transaction(
         // Waits for a process that is storing alerts, so that the next statement removes them.
@@ -167,7 +167,7 @@ export class PostgresLogs {
         [
           redactStatement,
           [
-            ...[safeText(sessionId), term ?? null, seq, body, epoch],
+            ...[safeText(sessionId), term ?? null, seqs, eventValues(batch), epoch],
             ...stateValues(state),
             draftValues(ledger),
           ],

@@ -25,7 +25,7 @@ it('a redaction removes the alerts that another process was storing when it bega
            VALUES ('tgt_a', 'old', $1, 'subject', 'hunter2', 1, 9)`,
           [sessionId],
         )
-        redacting = store.redact({ sessionId, event, epoch: 'epo_2', state })
+        redacting = store.redact({ sessionId, events: [event], epoch: 'epo_2', state })
         const waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
         while ((await server.admin((other) => other.unsafe(waits), url)).length === 0);
       }),

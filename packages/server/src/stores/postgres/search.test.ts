@@ -43,7 +43,7 @@ it('forgets a session in the transaction that deletes or redacts it, and accepts
   await store.append({ sessionId: 'ses_2', events: [{ seq: 1, json: '{"seq":1}' }] })
   await store.delete('ses_1')
   const event = { seq: 1, json: '{"seq":1,"redacted":true}' }
-  await store.redact({ sessionId: 'ses_2', event, epoch: 'epo_2', state: stateOf('ses_2') })
+  await store.redact({ sessionId: 'ses_2', events: [event], epoch: 'epo_2', state: stateOf('ses_2') })
   expect(await hits()).toEqual([])
   for (const session of ['ses_1', 'ses_2']) expect(await add(session, 'epo_1')).toBe(false)
   expect(await hits()).toEqual([])

@@ -141,6 +141,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/core/session-folder.ts`,
       `${server}/core/folder-changes.ts`,
       `${server}/core/worktrees.ts`,
+      `${server}/core/project-commands.ts`,
     ],
     packages: [
       '@parley/protocol',

@@ -10,6 +10,7 @@ import { operationRoutes } from './operation-routes.ts'
 import { peopleRoutes } from './people-routes.ts'
 import { permissionRoutes } from './permission-routes.ts'
 import { projectRoutes } from './project-routes.ts'
+import { roundRoutes } from './round-routes.ts'
 import { bySession, NoContent, type Route, type RouteDefinition } from './route.ts'
 import { searchRoutes } from './search-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
@@ -49,6 +50,7 @@ const definitions = {
   ...alertRoutes,
   ...sessionRoutes,
   ...projectRoutes,
+  ...roundRoutes,
   ...searchRoutes,
   ...chatRoutes,
   ...workspaceRoutes,

@@ -139,6 +139,18 @@ export const Command = taggedUnion('type', [
     }),
   }),
   z.strictObject({ ...base, type: z.literal('worktree.restore') }),
+  /** Runs the command of the project that tests the work. */
+  z.strictObject({ ...base, type: z.literal('check.run') }),
+  z.strictObject({ ...base, type: z.literal('check.stop') }),
+  /** Chooses this attempt of a round. The worktrees of the others are removed, and can be restored. */
+  z.strictObject({ ...base, type: z.literal('attempt.pick') }),
+  /** Tells an attempt that another one was picked. The host sends it after a pick. */
+  z.strictObject({
+    ...base,
+    type: z.literal('attempt.pass-over'),
+    number: z.int().min(1),
+    by: SessionId.meta({ description: 'The picked session' }),
+  }),
 ])
 /** A client's request to change a session, checked and with its defaults filled in. */
 export type Command = z.infer<typeof Command>

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { Actor } from './actor.ts'
 import { Connection } from './agent.ts'
+import { CheckRun } from './check.ts'
 import { ErrorInfo } from './error.ts'
 import { Committed, Discarded, Merged, OpenedPullRequest, Pushed } from './folder-event.ts'
-import { AgentId, BlockId, MessageId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
+import { AgentId, BlockId, MessageId, PromptId, RoundId, SessionId, ToolCallId, TurnId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
@@ -16,7 +17,14 @@ import { taggedUnion } from './tagged-union.ts'
 import { ToolContent, ToolKind, ToolLocation, ToolOutcome } from './tool-call.ts'
 import { ParkReason, RecordedBy, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
-import { MadeWorktree, RemovedWorktree, SetupRun, WorktreeFailure, WorktreeRequest } from './worktree.ts'
+import {
+  KeptWorktree,
+  MadeWorktree,
+  RemovedWorktree,
+  SetupRun,
+  WorktreeFailure,
+  WorktreeRequest,
+} from './worktree.ts'
 
 /**
  * A recorded fact of a session. `seq` counts from 1 without gaps; `at` is milliseconds since 1970. Event names never
@@ -264,6 +272,21 @@ export const SessionEvent = taggedUnion('type', [
   }),
   event('worktree.failed', WorktreeFailure.shape),
   event('worktree.removed', RemovedWorktree.shape),
+  /** The worktree of an attempt that was passed over was not removed. */
+  event('worktree.kept', KeptWorktree.shape),
+
+  // check
+  /** The command of the project that tests the work was started. `check.ran` follows. */
+  event('check.started', { command: z.string() }),
+  event('check.ran', CheckRun.shape),
+
+  // attempt
+  /** A person chose this attempt of a round. Of several picks, the one with the highest number holds. */
+  event('attempt.picked', { round: RoundId, number: z.int().min(1) }),
+  /** Every other attempt has been told of the pick. */
+  event('attempt.settled', { number: z.int().min(1) }),
+  /** A person chose another attempt of the round. `by` is the session of that attempt. */
+  event('attempt.passed-over', { round: RoundId, number: z.int().min(1), by: SessionId }),
 
   // log
   /**

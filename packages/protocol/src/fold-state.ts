@@ -4,8 +4,10 @@ import { withCarried, withInherited, withoutCarried, withStartedTask } from './c
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { isCopied, withFailedRestore, withoutRewind, withRestore, withRewind } from './fold-rewind.ts'
+import { newRound, roundFolds, withTurnTime } from './fold-round.ts'
 import { withSnapshot } from './fold-snapshots.ts'
 import { plannedWorktree, withSaved, worktreeFolds } from './fold-worktree.ts'
+import { isNews } from './news-event.ts'
 import { type Prompt, promptText } from './prompt.ts'
 import { unredacted } from './redaction.ts'
 import { dueRestore, type KnownTask, type OpenRequest, type SessionState } from './session-state.ts'
@@ -23,43 +25,12 @@ export function applyToState(state: SessionState, given: SessionEvent): SessionS
   return next
 }
 
-/**
- * Events that do not change `updatedAt`, by which the session list is sorted: starts and ends of processes, changes
- * that a person makes in the session list, forks, and what the host records by itself.
- */
-const bookkeeping: ReadonlySet<string> = new Set([
-  'agent.connected',
-  'agent.disconnected',
-  'session.renamed',
-  'session.archived',
-  'session.unarchived',
-  'session.pinned',
-  'session.unpinned',
-  'session.forked',
-  'session.handed-over',
-  'session.released',
-  'log.sealed',
-  'snapshot.taken',
-  'worktree.made',
-  'worktree.prepared',
-  'worktree.removed',
-])
-
-/**
- * True if the event changes `updatedAt`. A setting that an agent reports by itself, e.g. at its start, does not change
- * `updatedAt`; a requested setting does.
- */
-function isNews(event: SessionEvent): boolean {
-  if (event.type === 'session.configured')
-    return event.requested !== undefined || event.mcpServers !== undefined
-  return !bookkeeping.has(event.type)
-}
-
 function statusOf(state: SessionState): SessionState['status'] {
   const { turn, requests } = state
   if (turn?.parked) return 'parked'
   if (requests.length > 0) return turn || requests.some(({ stale }) => !stale) ? 'waiting' : 'parked'
-  if (turn || isWorktreeUnderWay(state.worktree) || dueRestore(state)) return 'working'
+  if (turn || isWorktreeUnderWay(state.worktree) || dueRestore(state) || state.checks?.running)
+    return 'working'
   return runningInBackground(state).length > 0 ? 'background' : 'idle'
 }
 
@@ -145,9 +116,16 @@ type Fold = (state: SessionState, event: SessionEvent) => Partial<SessionState>
 
 /** The events that change the state. The others only appear in the timeline. */
 const folds = new Map(
-  [sessionFolds, agentFolds, promptFolds, turnFolds, blockFolds, requestFolds, worktreeFolds].flatMap(
-    (table) => Object.entries(table) as [string, Fold][],
-  ),
+  [
+    sessionFolds,
+    agentFolds,
+    promptFolds,
+    turnFolds,
+    blockFolds,
+    requestFolds,
+    worktreeFolds,
+    roundFolds,
+  ].flatMap((table) => Object.entries(table) as [string, Fold][]),
 )
 
 function connected(state: SessionState, event: EventOf<'agent.connected'>): Partial<SessionState> {
@@ -192,6 +170,7 @@ function ended(state: SessionState, event: EventOf<'turn.ended'>): Partial<Sessi
     lastTurn: { ...end, turnId: turnId ?? '', endedAt: at },
     turns: state.turns + 1,
     completedTurns: state.completedTurns + (end.outcome === 'completed' ? 1 : 0),
+    ...withTurnTime(state, event),
     requests: state.requests.filter((request) => request.turnId !== turnId || isBesideTurns(state, request)),
     openBlocks: state.openBlocks.filter((block) => isBesideTurns(state, block)),
   }
@@ -266,7 +245,7 @@ function isForked(state: SessionState, event: EventOf<'agent.connected'>): boole
 
 function created(event: EventOf<'session.created'>): Partial<SessionState> {
   const { agent, cwd, title, model, mode, options, mcpServers, at } = event
-  const { project, forkedFrom, forkPoint, importedFrom, handedFrom, startCommit, worktree } = event
+  const { project, forkedFrom, forkPoint, importedFrom, handedFrom, startCommit, worktree, round } = event
   return {
     agent,
     cwd,
@@ -276,6 +255,7 @@ function created(event: EventOf<'session.created'>): Partial<SessionState> {
     ...(mcpServers && { mcpServers }),
     ...(forkedFrom && { forkedFrom, forkPending: true }),
     ...(worktree && { worktree: plannedWorktree(worktree, at) }),
+    ...(round && { round: newRound(round) }),
     ...defined({ project, forkPoint, importedFrom, handedFrom, startCommit }),
   }
 }

@@ -5,12 +5,15 @@ import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { giveBack, takeBack } from './fold-taken-back.ts'
 import {
   causeText,
+  checkText,
   commitText,
   discardText,
   interruptionText,
   lossText,
   mergeText,
   parkText,
+  passedOverText,
+  pickedText,
   pullRequestText,
   pushText,
   releaseText,
@@ -18,6 +21,7 @@ import {
   rewoundText,
   unrewoundText,
   worktreeFailureText,
+  worktreeKeptText,
   worktreeRemovalText,
 } from './notice-text.ts'
 import { unredacted } from './redaction.ts'
@@ -199,12 +203,21 @@ const worktreeFolds: Folds = {
     notice(blocks, event, 'error', 'worktree_failed', worktreeFailureText(event)),
   'worktree.removed': (blocks, event) =>
     notice(blocks, event, 'info', 'worktree_removed', worktreeRemovalText(event)),
+  'worktree.kept': (blocks, event) => notice(blocks, event, 'info', 'worktree_kept', worktreeKeptText(event)),
+}
+
+const roundFolds: Folds = {
+  'check.ran': (blocks, event) =>
+    notice(blocks, event, event.exitCode === 0 ? 'info' : 'warning', 'check_ran', checkText(event)),
+  'attempt.picked': (blocks, event) => notice(blocks, event, 'info', 'attempt_picked', pickedText),
+  'attempt.passed-over': (blocks, event) =>
+    notice(blocks, event, 'info', 'attempt_passed_over', passedOverText),
 }
 
 type Fold = (blocks: Block[], event: SessionEvent) => void
 
 const folds = new Map(
-  [promptFolds, turnFolds, blockFolds, requestFolds, noticeFolds, worktreeFolds].flatMap(
+  [promptFolds, turnFolds, blockFolds, requestFolds, noticeFolds, worktreeFolds, roundFolds].flatMap(
     (table) => Object.entries(table) as [string, Fold][],
   ),
 )

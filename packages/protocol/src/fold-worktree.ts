@@ -1,6 +1,7 @@
 import { defined } from './defined.ts'
 import type { EventOf, EventType } from './event.ts'
 import { isCopied } from './fold-rewind.ts'
+import { withoutRemoval } from './fold-round.ts'
 import type { SessionState } from './session-state.ts'
 import type { KnownWorktree, PlannedWorktree, WorktreePhase } from './worktree.ts'
 
@@ -32,6 +33,7 @@ export const worktreeFolds: Folds = {
       phase: phases[action] ?? 'making',
       request: { action, ...defined({ branch, setup }) },
       failure: undefined,
+      kept: undefined,
       // Drops an earlier snapshot, because the removal of a complete folder takes a new one.
       ...(action === 'remove' && isComplete(state) && { saved: undefined }),
     }),
@@ -43,6 +45,11 @@ export const worktreeFolds: Folds = {
     changed(state, event, {
       phase: afterFailure[action] ?? 'failed',
       failure: { action, error, ...defined({ setup }) },
+    }),
+  'worktree.kept': (state, { ignoredFiles, loose, leftOut, sessions, error, ...event }) =>
+    changed(state, event, {
+      ...defined({ since: state.worktree?.since }),
+      kept: defined({ ignoredFiles, loose, leftOut, sessions, error }),
     }),
   'worktree.removed': (state, { branch, head, tree, missing, ...event }) =>
     changed(state, event, {
@@ -77,5 +84,5 @@ function changed(
 ): Partial<SessionState> {
   const { worktree } = state
   if (!worktree || worktree.of !== undefined || isCopied(state, event)) return {}
-  return { worktree: { ...worktree, since: event.at, ...change } }
+  return { worktree: { ...worktree, since: event.at, ...change }, ...withoutRemoval(state) }
 }

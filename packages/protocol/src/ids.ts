@@ -17,6 +17,8 @@ export const ToolCallId = id('A tool call; also the id of its block')
 export type ToolCallId = z.infer<typeof ToolCallId>
 export const RequestId = id('A permission or a question, which waits for a person')
 export type RequestId = z.infer<typeof RequestId>
+export const RoundId = id('A round')
+export type RoundId = z.infer<typeof RoundId>
 export const CommandId = id(
   'Chosen by the client; a command that is sent twice with the same id takes effect once, with one receipt',
 )
@@ -55,6 +57,7 @@ export type IdPrefix =
   | 'tgt'
   | 'sgn'
   | 'lnk'
+  | 'rnd'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -1,6 +1,7 @@
 import type { EventOf } from './event.ts'
 import type { LeftPaths, LeftReason, RestoredFiles } from './rewind.ts'
 import type { RecordedBy } from './turn.ts'
+import type { KeptWorktree } from './worktree.ts'
 
 /**
  * The sentence shown when a turn waits without a process. If another node recorded the event, an earlier notice with
@@ -84,6 +85,34 @@ export const restoredText = 'The worktree was restored.'
 export function worktreeRemovalText({ branch, missing }: EventOf<'worktree.removed'>): string {
   if (missing) return 'The folder of the worktree is gone. Restore the worktree to go on.'
   return `The worktree was removed, and its branch was ${branch}. Restore the worktree to go on.`
+}
+
+/** The sentence shown if the worktree of an attempt that was passed over was not removed. */
+export function worktreeKeptText({
+  ignoredFiles = 0,
+  loose = 0,
+  leftOut = [],
+  sessions = [],
+  error,
+}: KeptWorktree): string {
+  if (error) return `The worktree was kept: ${error.message}`
+  const reasons = [
+    sessions.length > 0 && 'other sessions work in it',
+    ignoredFiles > 0 && `it has ${ignoredFiles === 1 ? 'an ignored file' : `${ignoredFiles} ignored files`}`,
+    loose > 0 && `it has ${loose === 1 ? 'a commit' : `${loose} commits`} on no branch`,
+    leftOut.length > 0 && `snapshots leave out ${leftOut[0]?.path}${leftOut.length > 1 ? ' and others' : ''}`,
+  ].filter((reason) => reason !== false)
+  return `The worktree was kept: ${reasons.join(', ')}.`
+}
+
+export const pickedText = 'This attempt was picked.'
+export const passedOverText = 'Another attempt of the round was picked.'
+
+/** The result of a check in a few words. */
+export function checkText({ exitCode, error }: Pick<EventOf<'check.ran'>, 'exitCode' | 'error'>): string {
+  if (exitCode === 0) return 'The check passed.'
+  if (exitCode !== undefined) return `The check failed with the exit code ${exitCode}.`
+  return `The check did not end. ${error?.message ?? ''}`.trim()
 }
 
 export function worktreeFailureText({

@@ -60,6 +60,12 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   // Files are deleted without a decision about each of them.
   'worktree.remove': 'decide',
   'worktree.restore': 'prompt',
+  // It runs what an agent has written.
+  'check.run': 'decide',
+  'check.stop': 'prompt',
+  // Files are deleted without a decision about each of them.
+  'attempt.pick': 'decide',
+  'attempt.pass-over': 'decide',
 }
 
 /**

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Actor } from './actor.ts'
 import { Connection } from './agent.ts'
 import { OpenBlock } from './block.ts'
+import { KnownChecks } from './check.ts'
 import { ErrorInfo } from './error.ts'
 import { HandOffOrigin } from './hand-off.ts'
 import { AgentId, SessionId } from './ids.ts'
@@ -11,6 +12,7 @@ import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { LeftPaths, RestoredFiles } from './rewind.ts'
+import { KnownRound } from './round-part.ts'
 import {
   ForkOrigin,
   ForkPoint,
@@ -141,6 +143,8 @@ export const SessionState = z.object({
   worktree: KnownWorktree.optional().meta({
     description: 'The worktree that was made for the session, or in which it works',
   }),
+  round: KnownRound.optional().meta({ description: 'The round of which the session is an attempt' }),
+  checks: KnownChecks.optional(),
   status: SessionStatus,
   requested: SessionSettings,
   effective: SessionSettings,

@@ -3,6 +3,7 @@ import { runningInBackground } from './background.ts'
 import { defined } from './defined.ts'
 import { ErrorCode } from './error.ts'
 import type { Prompt } from './prompt.ts'
+import { AttemptPick, type KnownRound, RoundPart } from './round-part.ts'
 import { SessionState } from './session-state.ts'
 import { ChangedLines } from './snapshot.ts'
 import { PlannedWorktree, WorktreePhase } from './worktree.ts'
@@ -46,6 +47,9 @@ export const SessionSummary = SessionState.pick({
   changed: ChangedLines.optional().meta({
     description: 'How the folder differed from the first snapshot of the session when the last one was taken',
   }),
+  round: RoundPart.extend({ pick: AttemptPick.optional() })
+    .optional()
+    .meta({ description: 'The round of which the session is an attempt' }),
   failure: TurnFailure.optional().meta({
     description: 'Present if the last turn failed and no other turn has started',
   }),
@@ -57,7 +61,7 @@ const maxFailureText = 300
 export function summarise(state: SessionState): SessionSummary {
   const { id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status, forkedFrom } =
     state
-  const { project, worktree, snapshots } = state
+  const { project, worktree, snapshots, round } = state
   const failure = failureOf(state)
   const paused = pausedPrompts(state)
   const tasks = runningInBackground(state).length
@@ -65,6 +69,7 @@ export function summarise(state: SessionState): SessionSummary {
     ...{ id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status },
     ...defined({ project, forkedFrom, changed: snapshots?.changed }),
     ...(worktree && { worktree: worktreeIn(worktree) }),
+    ...(round && { round: roundIn(round) }),
     waiting: state.requests.length,
     ...(paused > 0 && { paused }),
     ...(tasks > 0 && { tasks }),
@@ -74,6 +79,10 @@ export function summarise(state: SessionState): SessionSummary {
 
 function worktreeIn({ branch, path, of, phase }: NonNullable<SessionState['worktree']>) {
   return { branch, path, phase, ...defined({ of }) }
+}
+
+function roundIn({ id, attempt, count, pick }: KnownRound) {
+  return { id, attempt, count, ...defined({ pick: pick?.state }) }
 }
 
 /** The number of queued prompts that wait until the queue is resumed. */

@@ -3,6 +3,7 @@ import { HandOffOrigin } from './hand-off.ts'
 import { AgentId, PromptId, SessionId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionMode } from './permission.ts'
+import { RoundPart } from './round-part.ts'
 import { PlannedWorktree } from './worktree.ts'
 
 /**
@@ -88,5 +89,6 @@ export const SessionCreation = z.object({
   handedFrom: HandOffOrigin.optional(),
   startCommit: StartCommit.optional(),
   worktree: PlannedWorktree.optional(),
+  round: RoundPart.optional(),
 })
 export type SessionCreation = z.infer<typeof SessionCreation>

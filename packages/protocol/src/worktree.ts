@@ -83,6 +83,16 @@ export const RemovedWorktree = z.object({
 })
 export type RemovedWorktree = z.infer<typeof RemovedWorktree>
 
+/** Why a worktree was kept: what it has that is nowhere else, or the other sessions that work in it. */
+export const KeptWorktree = z.object({
+  ignoredFiles: z.int().optional(),
+  loose: z.int().optional().meta({ description: 'Number of commits that are on no branch' }),
+  leftOut: z.array(LeftOut).optional(),
+  sessions: z.array(SessionId).optional(),
+  error: ErrorInfo.optional().meta({ description: 'It could not be examined' }),
+})
+export type KeptWorktree = z.infer<typeof KeptWorktree>
+
 /**
  * The phase of a worktree.
  * - making, preparing, restoring, removing: the host performs this step, and a restart repeats it.
@@ -113,6 +123,9 @@ export const KnownWorktree = PlannedWorktree.extend({
     .optional()
     .meta({ description: 'The commit and the snapshot before the removal, which a restoration restores' }),
   removed: RemovedWorktree.optional(),
+  kept: KeptWorktree.optional().meta({
+    description: 'Why it was not removed when the attempt was passed over',
+  }),
 })
 export type KnownWorktree = z.infer<typeof KnownWorktree>
 

@@ -204,6 +204,18 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
     error: { code: 'conflict', message: 'The disk is full.' },
   },
   'worktree.removed': { type: 'worktree.removed', branch: 'kept', head: 'head', tree: 'tree' },
+  'worktree.kept': { type: 'worktree.kept', ignoredFiles: 1 },
+  'check.started': { type: 'check.started', command: 'npm test' },
+  'check.ran': {
+    type: 'check.ran',
+    command: 'npm test',
+    exitCode: 1,
+    durationMs: 900,
+    tail: '1 test failed\n',
+  },
+  'attempt.picked': { type: 'attempt.picked', round: 'rnd_1', number: 1 },
+  'attempt.settled': { type: 'attempt.settled', number: 1 },
+  'attempt.passed-over': { type: 'attempt.passed-over', round: 'rnd_1', number: 1, by: 'ses_2' },
   'log.sealed': {
     type: 'log.sealed',
     from: 1,

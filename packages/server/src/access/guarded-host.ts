@@ -15,6 +15,8 @@ import {
 } from '@parley/protocol'
 import { createFeedLoops, type Host, type SearchQuery, type SessionChange } from '../core/index.ts'
 import { expectSigned } from './answer-signature.ts'
+import { creatingRounds, readingRounds } from './guarded-rounds.ts'
+import { expectNoLimits, outsideLimits } from './outside-limits.ts'
 import {
   actorOf,
   expectScopes,
@@ -52,6 +54,7 @@ export function hostActingFor(host: Host, actor: Actor | undefined): Host {
     patch: (sessionId, patch) => host.patch(sessionId, patch, actor),
     delete: (sessionId) => host.delete(sessionId, actor),
     redact: (sessionId, redaction) => host.redact(sessionId, redaction, actor),
+    createRound: (input) => host.createRound(input, { by: actor }),
   }
 }
 
@@ -134,6 +137,7 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
         },
       ),
     ),
+    ...readingRounds(host, principal),
     state: ofSession(['read'], host.state),
     detail: ofSession(['read'], host.detail),
     read: ofSession(['read'], host.read),
@@ -168,6 +172,8 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
     )
   return {
     create: (input: Parameters<Host['create']>[0], own?: Parameters<Host['create']>[1]) => create(own)(input),
+    createRound: creatingRounds(host, principal, by),
+    expectCreatable: prompting(host.expectCreatable),
     prepareSession: prompting(host.prepareSession),
     async command(sessionId: string, command: CommandInput) {
       const checked = checkedCommand(command)
@@ -368,21 +374,4 @@ async function permittedFolders(
       return at.folder
     }),
   )
-}
-
-/** Throws ParleyError `forbidden` if the principal has limits. Used by operations that limits cannot restrict. */
-export function expectNoLimits({ name, limits }: Principal): void {
-  if (!limits) return
-  const kinds = Object.keys(limits).join(' and ')
-  throw new ParleyError(
-    'forbidden',
-    `This covers more than the ${kinds} to which "${name}" is limited. Use a token or a browser without limits.`,
-    { details: { limits: true } },
-  )
-}
-
-export function outsideLimits(what: string): ParleyError {
-  return new ParleyError('forbidden', `${what} is outside the limits of this token or browser.`, {
-    details: { limits: true },
-  })
 }

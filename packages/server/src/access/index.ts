@@ -4,14 +4,7 @@ import type { DecisionLinkParts, DecisionLinks } from './decision-links.ts'
 export type { DecideByLink, DecisionLinkParts, DecisionLinks } from './decision-links.ts'
 export { type DeviceGrant, Devices } from './devices.ts'
 export { embeddedHost } from './embedded-host.ts'
-export {
-  expectNoLimits,
-  expectReach,
-  hostActingFor,
-  hostFor,
-  outsideLimits,
-  seesChange,
-} from './guarded-host.ts'
+export { expectReach, hostActingFor, hostFor, seesChange } from './guarded-host.ts'
 export {
   type Caller,
   type DecideFrom,
@@ -20,6 +13,7 @@ export {
   machinePrincipal,
   unstoredCaller,
 } from './holders.ts'
+export { expectNoLimits, outsideLimits } from './outside-limits.ts'
 export { invitePrefix, People } from './people.ts'
 export {
   actorOf,

@@ -3,7 +3,14 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createClient } from '@parley/client'
-import { type RouteName, routes, type SearchPage, type SessionState, type Terminal } from '@parley/protocol'
+import {
+  type Round,
+  type RouteName,
+  routes,
+  type SearchPage,
+  type SessionState,
+  type Terminal,
+} from '@parley/protocol'
 import { pino } from 'pino'
 import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
@@ -80,6 +87,24 @@ const { id } = await reply<SessionState>('createSession', {
 })
 const params = { id }
 
+const committed = repository()
+const git = (...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=p', '-c', 'user.email=p@example.com', ...args], { cwd: committed })
+git('add', '-A')
+git('commit', '-qm', 'first')
+const written = {
+  type: 'tool',
+  name: 'Write',
+  kind: 'edit',
+  effect: { writeFile: { path: 'two.txt', text: '2\n' } },
+}
+const attempts = [{ agent: 'scripted' }, { agent: 'scripted' }]
+const firstRound = await reply<Round>('createRound', {
+  body: { prompt: script(written), cwd: committed, attempts },
+  node: nodes[0],
+})
+const ofRound = { id: firstRound.id }
+
 function repository(): string {
   const path = mkdtempSync(join(folder, 'repository-'))
   execFileSync('git', ['init', '-q'], { cwd: path })
@@ -128,7 +153,34 @@ const reads: Partial<Record<RouteName, Call>> = {
   getBranch: { params },
   previewMerge: { params },
   listViewed: { params },
+  listRounds: {},
+  getRound: { params: ofRound },
+  compareAttempts: { params: ofRound, query: { to: '1' } },
+  getAttemptPatch: { params: ofRound, query: { to: '1', path: 'two.txt' } },
 }
+
+it('a round is made at the place of its project, and compared and picked at any node', async () => {
+  const roundOf = () => reply<Round>('getRound', { params: ofRound })
+  await vi.waitUntil(async () => (await roundOf()).attempts.every(({ state }) => state === 'done'), 30_000)
+  for (const node of nodes) {
+    const { attempts: shown } = await reply<Round>('getRound', { params: ofRound, node })
+    expect(shown.map(({ changes }) => changes)).toEqual([
+      { files: 1, added: 1, removed: 0 },
+      { files: 1, added: 1, removed: 0 },
+    ])
+  }
+  const body = { prompt: script(), project: firstRound.projectId, attempts }
+  const { place, attempts: made } = await reply<Round>('createRound', { body, node: nodes[2] })
+  expect(place).toBe('machine:a')
+  const picked = { id: made[1]?.sessionId ?? '' }
+  const pick = { type: 'attempt.pick', commandId: 'pick' }
+  await reply('command', { params: picked, body: pick, node: nodes[1] })
+  const isOver = async () => {
+    const { worktree } = await reply<SessionState>('getSession', { params: { id: made[0]?.sessionId ?? '' } })
+    return worktree?.phase === 'removed'
+  }
+  await vi.waitUntil(isOver, 30_000)
+})
 
 it('every change is accepted by any node, and every node then gives the same answers', async () => {
   for (const _ of nodes) await prompt(script({ type: 'text', text: 'Hello.' }))

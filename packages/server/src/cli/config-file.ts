@@ -29,6 +29,7 @@ const limits = {
   expireAfterMs: count,
   checkpointMs: atLeastOne,
   setupMs: atLeastOne,
+  checkMs: atLeastOne,
   unloadMs: atLeastOne,
 } satisfies Record<keyof Limits, z.ZodType>
 

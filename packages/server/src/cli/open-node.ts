@@ -44,7 +44,7 @@ export type OpenedStore = {
   readonly node?: OpenedNode
 }
 
-export type OpenedNode = Pick<Nodes, 'ownerFeed' | 'hostsOn' | 'close'> & {
+export type OpenedNode = Pick<Nodes, 'commandAnywhere' | 'ownerFeed' | 'hostsOn' | 'close'> & {
   /**
    * Registers this server as a node on its database, and then recovers sessions. Before this call, the server owns
    * no session. Called with the host of this node and the URL at which the server listens.

@@ -36,6 +36,7 @@ import { createTelemetry, type Telemetry, type TelemetryOptions } from '../telem
 import { version } from '../version.ts'
 import { createFolderChanges } from '../workspace/folder-changes.ts'
 import { createWorkspace, type Workspace } from '../workspace/index.ts'
+import { createProjectCommands } from '../workspace/project-commands.ts'
 import { createSessionFolder } from '../workspace/session-folder.ts'
 import type { ShadowedFolders } from '../workspace/shadowed-folders.ts'
 import { createTerminals } from '../workspace/terminals.ts'
@@ -280,7 +281,7 @@ async function hostOn(
     store,
     searchIndex,
     ...defined({ ownership, leftovers, shared: store.shared }),
-    ...(node && { ownerFeed: node.ownerFeed }),
+    ...(node && { ownerFeed: node.ownerFeed, commandAnywhere: node.commandAnywhere }),
     telemetry,
     observer: bothObservers(
       node ? bothObservers(logSteps(logger), node.observer) : logSteps(logger),
@@ -290,6 +291,7 @@ async function hostOn(
     folderFacts: workspace.facts,
     sessionFolder: folders,
     folderChanges: createFolderChanges({ env: process.env, folders }),
+    projectCommands: createProjectCommands({ env: process.env, marks: processMarks }),
     worktrees: createWorktrees({ env: process.env, root: join(dataDir, 'worktrees'), marks: processMarks }),
     ...(!options.adapters && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),

@@ -10,6 +10,7 @@ import {
   ParleyError,
   type PlannedWorktree,
   promptText,
+  type RoundPart,
   type SessionState,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
@@ -26,13 +27,17 @@ import { checkMcpServers, type HostTool, toolsFor } from './host-tool.ts'
 import { LogWriter } from './log-writer.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import { isSameSender, receiptHash } from './receipt-hash.ts'
+import { attemptSessionId } from './round-attempts.ts'
 import { stopping } from './session-refusal.ts'
 import { environmentFor, type SessionServices } from './session-services.ts'
 import type { StoredReceipt } from './session-store.ts'
 import { settingsFor, sharedWorktree, worktreesOf } from './session-worktrees.ts'
 import { resolvedServers, shownState } from './shown-secrets.ts'
+import type { AskedWorktree } from './worktrees.ts'
 
 export type SessionCreation = HandOffs & {
+  /** Refuses a session that could not be created, whatever the state of its agent. Nothing is stored. */
+  expectCreatable(input: NewSessionInput): Promise<void>
   create(input: NewSessionInput, own?: OwnParts): Promise<SessionState>
   /**
    * Announces that a session like this will be created soon. Its agent is started in the folder, if it can be started
@@ -59,6 +64,10 @@ export type OwnParts = {
    * this host.
    */
   readonly command?: HostSessions['command']
+  /** The round of which the session is an attempt. */
+  readonly round?: RoundPart
+  /** What the worktree begins with, and what is added to the name of its branch. */
+  readonly attempt?: Pick<AskedWorktree, 'at' | 'suffix'>
 }
 
 type CreationParts = {
@@ -67,15 +76,14 @@ type CreationParts = {
   readonly adapterFor: (agent: string) => AgentAdapter
   readonly trust: Pick<FolderTrust, 'trust'>
   readonly folders: Pick<HostOptions, 'checkFolder' | 'commitOf' | 'folderFacts' | 'projectOf'>
-  readonly hostSessions: Pick<HostSessions, 'command' | 'state'>
+  readonly hostSessions: Pick<HostSessions, 'command' | 'list' | 'state'>
 }
 
 export function createSessionCreation(parts: CreationParts): SessionCreation {
   const { services, sessions, adapterFor, folders, hostSessions } = parts
   const continuing = async () => {
     const { createContinuing } = await import('./continue-session.ts')
-    const { folderFacts } = folders
-    return createContinuing({ services, adapterFor, state: hostSessions.state, folderFacts })
+    return createContinuing({ ...parts, state: hostSessions.state, folderFacts: folders.folderFacts })
   }
 
   async function make(asked: NewSession, id: string, receipt: Receipt, own?: OwnParts) {
@@ -88,13 +96,14 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
       : { ...asked, cwd: asked.cwd ?? '', mode: asked.mode ?? 'ask' }
     const cwd = await folders.checkFolder(input.cwd)
     checkCreation(services, input, adapter, own?.tools)
-    const refusal = adapter.refusal?.()
+    // An attempt whose agent cannot start fails alone, when its turn starts.
+    const refusal = own?.round ? undefined : adapter.refusal?.()
     if (refusal) throw refusal
     const project = (await folders.projectOf?.(cwd))?.project
-    const planned = await planFor(parts, input, { id, cwd, project })
+    const planned = await planFor(parts, input, { id, cwd, project, ...own?.attempt })
     const startCommit = planned?.worktree.base ?? (await folders.commitOf?.(cwd))
     const { worktree: _, ...fields } = { ...input, cwd, ...planned }
-    const facts = defined({ project, startCommit, worktree: planned?.worktree })
+    const facts = defined({ project, startCommit, worktree: planned?.worktree, round: own?.round })
     const first = firstEvents(services, { ...fields, ...facts }, id, adapter, own?.by)
     const isNew = await store(parts, { ...input, cwd }, first, receipt, own?.by)
     if (own?.tools) services.tools.offer(id, own.tools)
@@ -109,13 +118,14 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
   }
 
   return {
+    expectCreatable: async (given) => expectCreatable(parts, given),
     previewHandOff: async (sessionId, query) => (await continuing()).previewHandOff(sessionId, query),
     async create(given, own) {
       if (sessions.closing) throw stopping()
       const asked = checked(NewSession, given, 'The new session')
       const { commandId, from } = asked
-      const id = commandId ? sessionIdFrom(commandId) : services.ids('ses')
-      const receipt = commandId === undefined ? undefined : { commandId, hash: creationHash(asked, own?.by) }
+      const id = idFor(services, commandId, own)
+      const receipt = commandId ? { commandId, hash: creationHash(asked, own) } : undefined
       const before = await repeated(parts, id, receipt)
       if (before && own?.tools) services.tools.offer(id, own.tools)
       const state = before ?? (await make(asked, id, receipt, own))
@@ -142,11 +152,17 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
   }
 }
 
+type PlannedFor = NonNullable<OwnParts['attempt']> & {
+  readonly id: string
+  readonly cwd: string
+  readonly project: string | undefined
+}
+
 /** Plans the worktree that the input requests, or returns the worktree of the session that this one continues. */
 async function planFor(
   { services, hostSessions }: CreationParts,
   { worktree: asked, from, prompt, title }: Continued,
-  { id: sessionId, cwd, project }: { id: string; cwd: string; project: string | undefined },
+  { id: sessionId, cwd, project, ...attempt }: PlannedFor,
 ): Promise<{ worktree: PlannedWorktree; cwd: string } | undefined> {
   if (asked) {
     if (project === undefined)
@@ -154,7 +170,7 @@ async function planFor(
     const { copy = [] } = await settingsFor(services, project)
     const words = title ?? (typeof prompt === 'string' ? prompt : promptText(prompt ?? []))
     const plan = await worktreesOf(services).plan(cwd, {
-      ...asked,
+      ...{ ...asked, ...attempt },
       project,
       sessionId,
       words,
@@ -168,6 +184,14 @@ async function planFor(
   const source = from && (await hostSessions.state(from.sessionId))
   if (!source?.worktree || source.cwd !== cwd) return undefined
   return { worktree: sharedWorktree(source.id, source.worktree), cwd }
+}
+
+function expectCreatable({ services, adapterFor }: CreationParts, given: NewSessionInput): void {
+  const input = checked(NewSession, given, 'The new session')
+  const { worktree: _, ...fields } = input
+  const adapter = adapterFor(input.agent)
+  checkCreation(services, input, adapter, undefined)
+  firstEvents(services, { ...fields, cwd: '', mode: input.mode ?? 'ask' }, '', adapter)
 }
 
 /** Refuses input that the agent or the host does not support, before anything is stored. */
@@ -191,8 +215,15 @@ function checkCreation(
 type Receipt = Pick<StoredReceipt, 'commandId' | 'hash'> | undefined
 
 /** The hash of the creation command. In receipts of earlier versions, a missing mode is stored as `ask`. */
-function creationHash(asked: NewSession, by: Actor | undefined): string {
-  return receiptHash(asked.from ? asked : { ...asked, mode: asked.mode ?? 'ask' }, by)
+function creationHash(asked: NewSession, own: OwnParts | undefined): string {
+  const { round, by } = own ?? {}
+  const hashed = asked.from ? asked : { ...asked, mode: asked.mode ?? 'ask' }
+  return receiptHash(round ? { ...hashed, round } : hashed, by)
+}
+
+function idFor({ ids }: SessionServices, commandId: string | undefined, own: OwnParts | undefined): string {
+  if (own?.round) return attemptSessionId(own.round)
+  return commandId ? sessionIdFrom(commandId) : ids('ses')
 }
 
 /**
@@ -247,6 +278,7 @@ function firstEvents(
     readonly startCommit?: string
     readonly project?: string
     readonly worktree?: PlannedWorktree
+    readonly round?: RoundPart
   },
   id: string,
   agent: AgentAdapter,

@@ -16,6 +16,7 @@ import {
 } from '@parley/protocol'
 import { answerQuestion, decidePermission } from './decide-answer.ts'
 import { expectNoRestore, rewind, unrewind } from './decide-rewind.ts'
+import { decideRound } from './decide-round.ts'
 import { decideWorktree, expectFolder, waitsForWorktree } from './decide-worktree.ts'
 import { checkSettings, type DecideContext, type Decision, need, refuseIf } from './decision.ts'
 import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
@@ -80,6 +81,11 @@ export function decide(state: SessionState, command: Command, context: DecideCon
     case 'worktree.remove':
     case 'worktree.restore':
       return decideWorktree(state, command)
+    case 'check.run':
+    case 'check.stop':
+    case 'attempt.pick':
+    case 'attempt.pass-over':
+      return decideRound(state, command, context)
   }
 }
 

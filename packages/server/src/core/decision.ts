@@ -33,6 +33,10 @@ export type DecideContext = {
   readonly continuedBy?: string
   /** For a command that works in the folder: the drafts of its work. */
   readonly doneInFolder?: readonly EventDraft[]
+  /** For check.run: the command of the project. */
+  readonly check?: string
+  /** For attempt.pick: the highest number of a pick that the other attempts know. */
+  readonly highestPick?: number
   /** The sender of the command. */
   readonly actor?: Actor
 }

@@ -140,8 +140,9 @@ function originOf(parent: SessionState, { before }: ForkDetails): Origin {
   return { forkedFrom, ...defined({ project, forkPoint, worktree }) }
 }
 
+/** A fork of an attempt is no attempt of the round. */
 function withOrigin(
-  { forkPoint, worktree, ...created }: EventOf<'session.created'>,
+  { forkPoint, worktree, round, ...created }: EventOf<'session.created'>,
   origin: Origin,
 ): SessionEvent {
   return { ...created, ...origin }

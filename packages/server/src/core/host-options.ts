@@ -3,6 +3,7 @@ import type { AgentKeeper } from './agent-keeper.ts'
 import type { AgentLeftovers } from './agent-leftovers.ts'
 import type { AgentInstaller } from './agent-list.ts'
 import type { Clock, Ids } from './clock.ts'
+import type { CommandAnywhere } from './command-anywhere.ts'
 import type { FolderChanges } from './folder-changes.ts'
 import type { FolderFacts, WriteHandOff } from './hand-off-writer.ts'
 import type { HostObserver } from './host-observer.ts'
@@ -10,6 +11,7 @@ import type { HostTool, HostToolEnv, TemporaryFolders } from './host-tool.ts'
 import type { LedgerStore } from './ledger-store.ts'
 import type { Limits } from './limits.ts'
 import type { OwnerFeed } from './owner-feed.ts'
+import type { ProjectCommands } from './project-commands.ts'
 import type { Sealer } from './seal-chain.ts'
 import type { SessionFolder } from './session-folder.ts'
 import type { SessionOwnership } from './session-ownership.ts'
@@ -56,6 +58,10 @@ export type HostOptions = {
   readonly folderChanges?: FolderChanges | undefined
   /** Makes and removes worktrees for sessions. Without it, no worktree can be made. */
   readonly worktrees?: Worktrees | undefined
+  /** Runs the commands of projects. Without it, no work can be checked. */
+  readonly projectCommands?: ProjectCommands | undefined
+  /** By default, only sessions of this host can be reached. */
+  readonly commandAnywhere?: CommandAnywhere | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits?: Partial<Limits>

@@ -32,6 +32,7 @@ export type HostUnderTestOptions = {
   readonly sessionFolder?: HostOptions['sessionFolder']
   readonly folderChanges?: HostOptions['folderChanges']
   readonly worktrees?: HostOptions['worktrees']
+  readonly projectCommands?: HostOptions['projectCommands']
 }
 
 /** A real host on a memory store with the scripted agent; the test advances its clock. */
@@ -50,6 +51,8 @@ export type HostUnderTest = AsyncDisposable & {
   runs(path: string): number
   /** Closes the host and opens another on the same store. */
   restart(options?: Pick<HostUnderTestOptions, 'adapter'>): Promise<void>
+  /** Opens another host on the same store. The first one never gets an answer of the store again. */
+  killAndRestart(): Promise<void>
 }
 
 export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise<HostUnderTest> {
@@ -70,10 +73,13 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       return connection
     },
   }
-  const start = (adapter = options.adapter) =>
-    createHost({
+  const lives = new Set<{ isKilled: boolean }>()
+  const start = (adapter = options.adapter) => {
+    const life = { isKilled: false }
+    lives.add(life)
+    return createHost({
       adapters: [adapter ? adapter(noted) : noted],
-      store,
+      store: whileAlive(store, life),
       clock,
       ...(options.limits && { limits: options.limits }),
       ...(options.tools && { tools: options.tools }),
@@ -84,8 +90,10 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       sessionFolder: options.sessionFolder,
       folderChanges: options.folderChanges,
       worktrees: options.worktrees,
+      projectCommands: options.projectCommands,
       problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
     })
+  }
   let host = await start()
   return {
     get host() {
@@ -112,11 +120,31 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       await closed(host, time)
       host = await start(next?.adapter)
     },
+    async killAndRestart() {
+      for (const life of lives) life.isKilled = true
+      host = await start()
+    },
     async [Symbol.asyncDispose]() {
       await closed(host, time)
       rmSync(cwd, { recursive: true, force: true })
     },
   }
+}
+
+/** The store of a host that can be killed: then no call of it ends any more. */
+function whileAlive(store: SessionStore, life: { readonly isKilled: boolean }): SessionStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name)
+      if (typeof method !== 'function') return method
+      return async (...given: unknown[]) => {
+        if (life.isKilled) await new Promise(() => undefined)
+        const result: unknown = await method.apply(target, given)
+        if (life.isKilled) await new Promise(() => undefined)
+        return result
+      }
+    },
+  })
 }
 
 /** Advances the clock while a host closes, because the host may wait for an agent. */

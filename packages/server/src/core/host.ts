@@ -17,6 +17,7 @@ import { defaultLimits, type Limits } from './limits.ts'
 import type { createModelCatalogue, ModelCatalogue } from './model-catalogue.ts'
 import { OpenSessions } from './open-sessions.ts'
 import { createProjects, type Projects } from './projects.ts'
+import type { createRounds, Rounds } from './rounds.ts'
 import type { Rules } from './rule-book.ts'
 import type { Sealer } from './seal-chain.ts'
 import { createSessionNews, type SessionNews } from './session-news.ts'
@@ -39,6 +40,7 @@ export type Host = AgentList &
   FeedLoops &
   LedgerMethods &
   Projects &
+  Rounds &
   SessionSearch &
   Pick<SessionNews, 'onSessionChanged'> & {
     /** Recovers sessions that have work left and whose owner is gone. Returns their number. */
@@ -80,9 +82,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const { ledger, sealer } = sealing(options, problem)
   const services: SessionServices = {
     ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news, sealer },
-    ...{ shared: options.shared, sessionFolder: options.sessionFolder, worktrees: options.worktrees },
-    ...{ folderChanges: options.folderChanges, recordInLedger: ledger.methods.recordInLedger },
-    ...{ leftovers: options.leftovers, place: options.ownership?.place },
+    ...portsOf(options),
+    command: (...given) => (options.commandAnywhere ?? hostSessions.command)(...given),
+    ...{ recordInLedger: ledger.methods.recordInLedger, place: options.ownership?.place },
     trusts: trust.trusts,
     ownership: options.ownership ?? createSoleOwnership(store),
     ownerFeed: options.ownerFeed,
@@ -107,7 +109,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...environments.methods,
     ...lazyImporting(parts),
     ...rules.methods,
-    ...lazyCreation({ ...parts, trust: trust.methods }),
+    ...lazyCreating({ ...parts, trust: trust.methods }),
     ...hostSessions,
     ...lazyWorktrees({ services, folders: options, state: hostSessions.state }),
     ...ledger.methods,
@@ -118,6 +120,11 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     adopt: () => sessions.recoverAll(),
     close: () => closeHost(sessions, agents, spares, temporaryFolders).finally(() => ledger.close()),
   }
+}
+
+function portsOf(options: HostOptions) {
+  const { sessionFolder, folderChanges, worktrees, projectCommands, shared, leftovers } = options
+  return { sessionFolder, folderChanges, worktrees, projectCommands, shared, leftovers }
 }
 
 /** The ledger, and a sealer that wakes the ledger with each signature, because every seal is recorded in the ledger. */
@@ -165,9 +172,26 @@ function lazyCreation(parts: Parameters<typeof createSessionCreation>[0]): Sessi
     return code[0].createSessionCreation(parts)
   })
   return {
+    expectCreatable: async (input) => (await loaded()).expectCreatable(input),
     create: async (input, own) => (await loaded()).create(input, own),
     prepareSession: async (input) => (await loaded()).prepareSession(input),
     previewHandOff: async (sessionId, query) => (await loaded()).previewHandOff(sessionId, query),
+  }
+}
+
+function lazyCreating(parts: Parameters<typeof createSessionCreation>[0]): SessionCreation & Rounds {
+  const creation = lazyCreation(parts)
+  const { services, hostSessions } = parts
+  return { ...creation, ...lazyRounds({ services, creation, hostSessions }) }
+}
+
+function lazyRounds(parts: Parameters<typeof createRounds>[0]): Rounds {
+  const loaded = once(async () => (await import('./rounds.ts')).createRounds(parts))
+  return {
+    createRound: async (input, own) => (await loaded()).createRound(input, own),
+    round: async (roundId, sees) => (await loaded()).round(roundId, sees),
+    rounds: async (query, sees) => (await loaded()).rounds(query, sees),
+    attemptFiles: async (roundId, sees) => (await loaded()).attemptFiles(roundId, sees),
   }
 }
 

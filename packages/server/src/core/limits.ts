@@ -44,6 +44,8 @@ export type Limits = {
   readonly expireAfterMs: number
   /** The command that prepares a worktree is ended after this time. */
   readonly setupMs: number
+  /** The command that checks the work of a session is ended after this time. */
+  readonly checkMs: number
   /** The minimum time between two checkpoints of open blocks: a kill loses at most this much of an unfinished block. */
   readonly checkpointMs: number
   /** Unused sessions are removed from memory after this time. */
@@ -68,6 +70,7 @@ export const defaultLimits: Limits = {
   parkAfterMs: 30 * 60_000,
   expireAfterMs: 0,
   setupMs: 15 * 60_000,
+  checkMs: 15 * 60_000,
   checkpointMs: 1_000,
   unloadMs: 60_000,
 }

@@ -17,9 +17,11 @@ import { FileRestore } from './file-restore.ts'
 import { createHostToolCalls } from './host-tool-calls.ts'
 import { createPermissionBroker } from './permission-broker.ts'
 import { createPersisting, type Persisting } from './persist.ts'
+import { PickSteps } from './pick-steps.ts'
 import { recovery } from './recover.ts'
 import { Rejoin } from './rejoin.ts'
 import { SessionAgent } from './session-agent.ts'
+import { checkMark, checkStopped, SessionChecks, serverStopped } from './session-checks.ts'
 import { createSessionCommands, type SessionCommands } from './session-commands.ts'
 import { createSessionLog, type SessionLog } from './session-log.ts'
 import { activityDelta, SessionLoop } from './session-loop.ts'
@@ -47,6 +49,8 @@ export class LiveSession {
   readonly #rejoin: Rejoin
   readonly #agent: SessionAgent
   readonly #restore: FileRestore
+  readonly #checks: SessionChecks
+  readonly #pick: PickSteps
   readonly #loop: SessionLoop
   readonly #worktree: WorktreeSteps
   readonly #persisting: Persisting
@@ -84,7 +88,10 @@ export class LiveSession {
     this.#agent = new SessionAgent(context, { broker, toolCalls, rejoin: this.#rejoin })
     this.#worktree = new WorktreeSteps(context)
     this.#restore = new FileRestore(context)
-    const parts = { agent: this.#agent, worktree: this.#worktree, restore: this.#restore }
+    this.#checks = new SessionChecks(context)
+    this.#pick = new PickSteps(context)
+    const folder = { worktree: this.#worktree, restore: this.#restore, checks: this.#checks }
+    const parts = { agent: this.#agent, pick: this.#pick, ...folder }
     this.#loop = new SessionLoop(context, { ...parts, broker, toolCalls })
     this.#commands = createSessionCommands(context, this.#rejoin, (child) => owner.startAhead(child))
   }
@@ -101,7 +108,8 @@ export class LiveSession {
     const { turn, requests } = this.state
     const running =
       this.#agent.connected || this.#agent.starting || this.#loop.acting || turn || this.#loop.snapshots.busy
-    const recording = this.#suggesting || this.#commands.busy || this.log.busy || this.#persisting.pending > 0
+    const working = this.#suggesting || this.#checks.busy || this.#pick.busy
+    const recording = working || this.#commands.busy || this.log.busy || this.#persisting.pending > 0
     return !running && !recording && requests.length === 0 && !this.log.feed.hasReaders
   }
 
@@ -114,6 +122,7 @@ export class LiveSession {
     }
     if (command.type === 'worktree.remove' || command.type === 'worktree.restore')
       await this.#worktree.check(command)
+    if (command.type === 'attempt.pick') await this.#worktree.expectFree()
     if (command.type === 'prompt.withdraw') await this.#withdrawSteer(command.promptId)
     // A rewind of files needs the snapshot after the last turn.
     const restoresFiles = command.type === 'session.rewind' && command.files !== false
@@ -122,6 +131,7 @@ export class LiveSession {
     if (this.state.restore?.seq === receipt.seq) await this.#restore.done(receipt.seq)
     const closes = command.type === 'session.close' || command.type === 'session.release'
     if (fresh && closes && !this.state.turn) await this.#loop.disconnect('closed')
+    if (fresh && command.type === 'check.stop') await this.#checks.stop(checkStopped)
     if (fresh && command.type === 'task.stop') this.#agent.stopTasks(command.taskId)
     if (fresh && refusesElsewhere(command)) await this.#context.services.shared?.changed()
     return receipt
@@ -151,6 +161,7 @@ export class LiveSession {
     const isShared = ownership.firstTerm !== undefined
     const recordedBy = isShared ? (awaits === undefined ? 'node' : 'caretaker') : undefined
     const facts = { canResume: canResume(this.#context), recordedBy } as const
+    if (this.state.checks?.running) this.#context.services.projectCommands?.end(checkMark(this.state.id))
     await this.log.transact((state) => recovery(state, clock.now(), facts))
     if (awaits === undefined) this.#loop.start()
   }
@@ -209,6 +220,7 @@ export class LiveSession {
       if (turnWaits(this.state) && canResume(this.#context)) await this.#loop.park('server-stopped')
       else await this.#loop.endBeforeStop()
     }
+    await this.#checks.stop(serverStopped)
     await this.#disconnectForGood('server-stopped', aborted)
     await this.log.close('closed')
   }
@@ -270,6 +282,7 @@ export class LiveSession {
     await aborted
     await this.#loop.acting
     await this.#loop.disconnect(reason)
+    await this.#checks.stop(serverStopped)
     this.#loop.stopTimers()
     await this.#suggesting?.catch(() => undefined)
     const { clock } = this.#context.services

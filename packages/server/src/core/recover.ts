@@ -9,6 +9,7 @@ import { loseTasks } from './task-transactions.ts'
  * - a turn whose prompt never reached the agent remains open, and the prompt will be sent; if that turn was
  *   interrupted, it ends as cancelled;
  * - any other turn ends as unknown: the agent may have done things that are not in the log;
+ * - a check that ran is recorded as one that did not end;
  * - a background task that waits for a person is parked if the agent can resume; any other task ends.
  */
 export function recovery(
@@ -17,10 +18,12 @@ export function recovery(
   { canResume, recordedBy }: { canResume: boolean; recordedBy?: RecordedBy | undefined },
 ): Transaction {
   const { turn, connected } = state
+  const check = interruptedCheck(state, now)
   const killed = { reason: 'server-killed' as const, ...(recordedBy && { recordedBy }) }
   const park = canResume ? 'server-killed' : undefined
   const tasks = loseTasks(state, { reason: 'server-killed', park })
-  const disconnected: EventDraft[] = connected ? [{ type: 'agent.disconnected', ...killed }, ...tasks] : tasks
+  const lost: EventDraft[] = connected ? [{ type: 'agent.disconnected', ...killed }, ...tasks] : tasks
+  const disconnected = [...check, ...lost]
   if (!turn || turn.parked) return { drafts: disconnected }
   if (turnWaits(state) && !turn.interrupted) {
     const parked: EventDraft = { type: 'turn.parked', turnId: turn.turnId, ...killed }
@@ -29,4 +32,13 @@ export function recovery(
   if (!turn.delivered && !turn.interrupted) return { drafts: disconnected }
   const outcome = turn.delivered ? 'unknown' : 'cancelled'
   return { drafts: [...disconnected, ...endTurn(state, { outcome, stopReason: 'server_killed' }, now)] }
+}
+
+function interruptedCheck({ checks }: SessionState, now: number): EventDraft[] {
+  const { running } = checks ?? {}
+  if (!running) return []
+  const message = 'The server ended while the check ran. Run it again.'
+  const { command, since } = running
+  const durationMs = Math.max(0, now - since)
+  return [{ type: 'check.ran', command, durationMs, tail: '', error: { code: 'cancelled', message } }]
 }

@@ -10,9 +10,10 @@ import {
   type Receipt,
 } from '@parley/protocol'
 import { causedBy } from './caused-by.ts'
+import { factsFor } from './command-facts.ts'
 import { decide } from './decide.ts'
 import type { DecideContext } from './decision.ts'
-import { folderCommands, isFolderCommand } from './folder-changes.ts'
+import { folderCommands } from './folder-changes.ts'
 import type { ForkCopy } from './fork-session.ts'
 import type { LedgerDraft } from './ledger-store.ts'
 import type { LogPoint } from './point-before.ts'
@@ -61,14 +62,14 @@ export function createSessionCommands(
     })
     point = await pointFor(command, context, decideContext())
     const planned = await restorePlan(command, context, point)
-    const continuedBy = await agentContinuing(command)
+    const facts = await factsFor(command, context)
     const copy = await copyFor(command, context, decideContext())
-    const doneInFolder = await doInFolder(context, command)
     let receipt: Receipt = { commandId, seq: 0 }
     const recorded = log.transact((state) => {
       const { reply, drafts, ...decision } = decide(state, command, {
         ...decideContext(),
-        ...defined({ continuedBy, planned, doneInFolder }),
+        ...facts,
+        ...defined({ planned }),
       })
       return {
         ...decision,
@@ -88,13 +89,6 @@ export function createSessionCommands(
     }
     if (copy?.announce()) startAhead(copy.sessionId)
     return { receipt, fresh: true }
-  }
-
-  /** For session.hand-over: the agent of the session that continues the work; undefined for other commands. */
-  async function agentContinuing(command: Command): Promise<string | undefined> {
-    if (command.type !== 'session.hand-over') return undefined
-    const { agentContinuing: agentOf } = await import('./hand-off.ts')
-    return agentOf(services.store, log.sessionId, command)
   }
 
   return {
@@ -163,13 +157,6 @@ async function copyFor(
   return forkSession(services, log.state, into, { title, by, before })
 }
 
-/** Performs the operation of a command in the folder of the session; undefined for other commands. */
-async function doInFolder(context: SessionContext, command: Command): Promise<EventDraft[] | undefined> {
-  if (!isFolderCommand(command)) return undefined
-  const { workInFolder } = await import('./folder-work.ts')
-  return workInFolder(context, command)
-}
-
 function promptToGoBackTo(command: Command): string | undefined {
   if (command.type === 'session.fork') return command.before
   return command.type === 'session.rewind' ? command.promptId : undefined
@@ -202,6 +189,10 @@ const worksWithoutAgent: ReadonlySet<Command['type']> = new Set([
   'prompt.withdraw',
   'session.close',
   'session.hand-over',
+  'check.run',
+  'check.stop',
+  'attempt.pick',
+  'attempt.pass-over',
   ...folderCommands,
 ])
 

@@ -85,7 +85,7 @@ export type SessionLogOptions = {
  * Matches the events after which the stored state is replaced: lists, the inbox and restarts read that state.
  */
 const landmarks =
-  /^(session|worktree|agent\.(dis)?connected|prompt|queue|turn|permission|question|restore|snapshot)/
+  /^(session|worktree|agent\.(dis)?connected|prompt|queue|turn|permission|question|restore|snapshot|check|attempt)/
 
 /** Creates the log of a live session, which numbers the events that it records. */
 export function createSessionLog(options: SessionLogOptions): SessionLog {

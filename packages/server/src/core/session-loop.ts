@@ -20,7 +20,9 @@ import { requestsOfTurn } from './end-turn.ts'
 import type { FileRestore } from './file-restore.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'
 import type { PermissionBroker } from './permission-broker.ts'
+import type { PickSteps } from './pick-steps.ts'
 import type { SessionAgent } from './session-agent.ts'
+import { checkStopped, type SessionChecks } from './session-checks.ts'
 import { canResume, type SessionContext } from './session-services.ts'
 import { allTasksWait, answeredTask, restartTask } from './task-transactions.ts'
 import { createTimers } from './timers.ts'
@@ -34,6 +36,8 @@ export type LoopParts = {
   readonly toolCalls: HostToolCalls
   readonly worktree: WorktreeSteps
   readonly restore: FileRestore
+  readonly checks: SessionChecks
+  readonly pick: PickSteps
 }
 
 /**
@@ -89,6 +93,7 @@ export class SessionLoop {
     this.#isRecovered = true
     this.snapshots.started(this.#state)
     this.wake()
+    this.#parts.pick.wake()
     this.#watchRequests()
   }
 
@@ -121,7 +126,9 @@ export class SessionLoop {
       case 'rest':
         return this.#rest()
       case 'work-on-worktree':
-        return worktree.take(() => this.disconnect('closed'))
+        return worktree.take(() => this.#leaveFolder())
+      case 'leave-worktree':
+        return worktree.leave()
       case 'restore-files':
         return this.#parts.restore.run()
       case 'start-prompt':
@@ -160,11 +167,12 @@ export class SessionLoop {
     this.#background.update(state, state.connected && !this.#isStopping)
     this.#checkOver?.()
     this.#parts.restore.recorded()
+    if (this.#isRecovered) this.#parts.pick.wake()
     this.wake()
   }
 
   #react(event: SessionEvent): void {
-    const { agent, broker, toolCalls, worktree } = this.#parts
+    const { agent, broker, toolCalls, worktree, checks } = this.#parts
     switch (event.type) {
       case 'prompt.submitted':
         this.#background.reset()
@@ -194,6 +202,10 @@ export class SessionLoop {
         return broker.settle(event)
       case 'worktree.requested':
         return worktree.end()
+      case 'check.started':
+        return checks.started(event.command)
+      case 'attempt.passed-over':
+        return void checks.stop(checkStopped)
     }
   }
 
@@ -318,14 +330,29 @@ export class SessionLoop {
     await this.#parts.agent.disconnect(reason)
   }
 
+  /** Ends everything that runs in the folder of the session. */
+  async #leaveFolder(): Promise<void> {
+    await this.#parts.checks.stop(checkStopped)
+    await this.disconnect('closed')
+  }
+
   stopTimers(): void {
+    this.#parts.pick.stop()
     this.#timers.stopAll()
     this.#background.stop()
   }
 }
 
 type Action =
-  | { readonly type: 'wait' | 'rest' | 'start-prompt' | 'work-on-worktree' | 'restore-files' }
+  | {
+      readonly type:
+        | 'wait'
+        | 'rest'
+        | 'start-prompt'
+        | 'work-on-worktree'
+        | 'leave-worktree'
+        | 'restore-files'
+    }
   | { readonly type: 'restart-task'; readonly task: KnownTask }
   | { readonly type: 'watch-own-turn'; readonly turnId: string }
   | { readonly type: 'begin-turn'; readonly turn: OpenTurn }
@@ -337,6 +364,7 @@ function nextAction(state: SessionState, begun: string | undefined): Action {
     if (isWorktreeUnderWay(state.worktree)) return { type: 'work-on-worktree' }
     if (waitsForWorktree(state)) return { type: 'rest' }
     if (dueRestore(state)) return { type: 'restore-files' }
+    if (leavesWorktree(state)) return { type: 'leave-worktree' }
     const task = answeredTask(state)
     if (task) return { type: 'restart-task', task }
     return { type: turns.nextPrompt(state) && !archived ? 'start-prompt' : 'rest' }
@@ -345,6 +373,11 @@ function nextAction(state: SessionState, begun: string | undefined): Action {
   if (turn.turnId === begun || isAsked) return { type: 'wait' }
   if (turn.cause?.by === 'agent' && !turn.parked) return { type: 'watch-own-turn', turnId: turn.turnId }
   return { type: 'begin-turn', turn }
+}
+
+/** Whether the attempt was passed over, so that its worktree is no longer needed. */
+function leavesWorktree({ round }: SessionState): boolean {
+  return round?.pick?.state === 'passed-over' && round.pick.due
 }
 
 /** True if the turn and all background tasks wait for a person: no process is needed until there is an answer. */

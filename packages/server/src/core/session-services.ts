@@ -3,6 +3,7 @@ import type { AgentAdapter } from './agent-adapter.ts'
 import type { AgentLeftovers } from './agent-leftovers.ts'
 import type { CheckedCalls } from './checked-calls.ts'
 import type { Clock, Ids } from './clock.ts'
+import type { CommandAnywhere } from './command-anywhere.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import type { SessionEnvironments } from './environment.ts'
 import type { FolderChanges } from './folder-changes.ts'
@@ -14,6 +15,7 @@ import type { LedgerMethods } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { OwnerFeed } from './owner-feed.ts'
 import type { Persist } from './persist.ts'
+import type { ProjectCommands } from './project-commands.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { Sealer } from './seal-chain.ts'
 import type { SessionFolder } from './session-folder.ts'
@@ -41,6 +43,8 @@ export type SessionServices = {
   readonly sessionFolder: SessionFolder | undefined
   readonly folderChanges: FolderChanges | undefined
   readonly worktrees: Worktrees | undefined
+  readonly projectCommands: ProjectCommands | undefined
+  readonly command: CommandAnywhere
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Limits

@@ -207,6 +207,8 @@ export type SessionQuery = {
   readonly status?: SessionStatus
   readonly archived?: boolean
   readonly project?: ProjectAt
+  /** Only attempts of rounds. */
+  readonly inRound?: true
   /** Only sessions that a caller with these limits may use. */
   readonly within?: Limits
   readonly limit: number

@@ -13,6 +13,7 @@ export function worktreesOf({ worktrees }: Pick<SessionServices, 'worktrees'>): 
 type OwnSettings = {
   readonly base?: string
   readonly setup?: string
+  readonly check?: string
   readonly copy?: readonly string[]
   readonly keepDays?: number
 }

@@ -7,9 +7,11 @@ import {
   losesNothing,
   ParleyError,
   type SessionState,
+  type SetupRun,
 } from '@parley/protocol'
 import { ownWorktree } from './decide-worktree.ts'
 import { refuseIf } from './decision.ts'
+import type { FolderSnapshot } from './session-folder.ts'
 import type { Transaction } from './session-log.ts'
 import type { SessionContext } from './session-services.ts'
 import { othersIn, settingsFor, worktreesOf } from './session-worktrees.ts'
@@ -90,11 +92,7 @@ export class WorktreeSteps {
     const { services } = this.#context
     const worktrees = worktreesOf(services)
     const worktree = ownWorktree(this.#state)
-    if (command.type === 'worktree.restore') {
-      const isInTheWay = worktree.phase === 'removed' && (await worktrees.isThere(worktree))
-      const message = `There is a folder at ${worktree.path}. Move it away, then restore the worktree.`
-      return refuseIf(isInTheWay, 'conflict', message)
-    }
+    if (command.type === 'worktree.restore') return this.expectFree()
     const { id: sessionId, project } = this.#state
     const others = await othersIn(services.store, { sessionId, project, path: worktree.path })
     const busy = others.find(({ status }) => status !== 'idle')
@@ -107,6 +105,30 @@ export class WorktreeSteps {
     const lossy =
       'The worktree has files or commits that are nowhere else. See what would be deleted, then remove it.'
     throw new ParleyError('conflict', lossy, { details: { loss } })
+  }
+
+  /** Refuses if a folder is where the worktree must be restored. */
+  async expectFree(): Promise<void> {
+    const { worktree } = this.#state
+    if (worktree?.phase !== 'removed' || worktree.of !== undefined) return
+    const isInTheWay = await worktreesOf(this.#context.services).isThere(worktree)
+    const message = `There is a folder at ${worktree.path}. Move it away, then restore the worktree.`
+    refuseIf(isInTheWay, 'conflict', message)
+  }
+
+  /** Requests the removal of a worktree that is no longer needed, unless something would be lost. */
+  async leave(): Promise<void> {
+    const { worktree } = this.#state
+    if (!worktree) return
+    const { keptFor } = await import('./left-worktree.ts')
+    const kept = await keptFor(this.#context.services, this.#state, worktree)
+    if (this.#context.stopping.aborted) return
+    await this.#record(
+      worktree.phase,
+      kept
+        ? { type: 'worktree.kept', ...kept }
+        : { type: 'worktree.requested', action: 'remove', branch: 'keep' },
+    )
   }
 
   async #make(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
@@ -131,11 +153,11 @@ export class WorktreeSteps {
     const { services } = this.#context
     const signal = this.#signal
     const command = await this.#command(worktree)
-    if (command === undefined) return this.#record('preparing', { type: 'worktree.prepared' })
+    if (command === undefined) return this.#prepared(worktree)
     const { setupMs: timeoutMs } = services.limits
     const setup = await worktrees.prepare(worktree, { command, timeoutMs, signal })
     if (signal.aborted) return
-    if (setup.exitCode === 0) return this.#record('preparing', { type: 'worktree.prepared', setup })
+    if (setup.exitCode === 0) return this.#prepared(worktree, setup)
     await worktrees.discard(worktree, { branch: worktree.saved ? 'keep' : 'delete' })
     const how =
       setup.exitCode === undefined
@@ -144,6 +166,24 @@ export class WorktreeSteps {
     const message = `The setup command of the project ${how}. Try again, or continue without it.`
     const error = { code: 'conflict' as const, message }
     await this.#record('preparing', { type: 'worktree.failed', action: 'make', error, setup })
+  }
+
+  /**
+   * The files of an attempt are compared with those before its first turn. A snapshot beside that turn could be late, so it
+   * is taken before.
+   */
+  async #prepared({ path }: KnownWorktree, setup?: SetupRun): Promise<void> {
+    const { id: sessionId, round, snapshots } = this.#state
+    const { sessionFolder } = this.#context.services
+    const taken =
+      round && !snapshots
+        ? await sessionFolder?.snapshot(path, { sessionId }).catch((error: unknown) => {
+            this.#context.problem(error, 'take the first snapshot of an attempt')
+          })
+        : undefined
+    if (this.#signal.aborted) return
+    if (taken) await this.#record('preparing', askedSnapshot(taken))
+    await this.#record('preparing', { type: 'worktree.prepared', ...defined({ setup }) })
   }
 
   /** The present setup command of the project. */
@@ -196,14 +236,7 @@ export class WorktreeSteps {
           'not_supported',
           'This server takes no snapshots, so the worktree is not removed.',
         )
-      const { tree, head, leftOut } = taken
-      return this.#record('removing', {
-        type: 'snapshot.taken',
-        when: 'asked',
-        tree,
-        ...defined({ head }),
-        ...(leftOut.length > 0 && { leftOut: [...leftOut] }),
-      })
+      return this.#record('removing', askedSnapshot(taken))
     }
     const left = saved ?? { head: worktree.base }
     const branch = await worktrees.remove(worktree, { branch: request?.branch ?? 'keep', ...left })
@@ -222,6 +255,11 @@ export class WorktreeSteps {
     })
     await this.#context.persist(change)
   }
+}
+
+function askedSnapshot({ tree, head, leftOut }: FolderSnapshot): EventDraft {
+  const left = leftOut.length > 0 ? { leftOut: [...leftOut] } : {}
+  return { type: 'snapshot.taken', when: 'asked', tree, ...defined({ head }), ...left }
 }
 
 function goneElsewhere(owner: string): ParleyError {

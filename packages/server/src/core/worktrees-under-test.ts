@@ -5,6 +5,7 @@ import type { NewWorktree, ProjectSettings } from '@parley/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { processMarks } from '../adapters/marked-processes.ts'
 import { folderForTest } from '../testing/temporary-folder.ts'
+import { createProjectCommands } from '../workspace/project-commands.ts'
 import { createSessionFolder } from '../workspace/session-folder.ts'
 import { createWorktrees } from '../workspace/worktrees.ts'
 import { type HostUnderTestOptions, hostUnderTest, type SessionUnderTest } from './host-under-test.ts'
@@ -27,7 +28,7 @@ type Given = Pick<HostUnderTestOptions, 'limits'> & {
 }
 
 /** A host with a repository of two commits, ignored files, and one change that is not committed. */
-export async function tested({ settings = {}, freeBytes, limits }: Given = {}) {
+export async function tested({ settings = {}, freeBytes, ...options }: Given = {}) {
   const root = join(folderForTest(), 'worktrees')
   mkdirSync(root)
   const sessionFolder = createSessionFolder({ env: process.env, root: folderForTest() })
@@ -37,7 +38,8 @@ export async function tested({ settings = {}, freeBytes, limits }: Given = {}) {
     marks: processMarks,
     ...(freeBytes && { freeBytes }),
   })
-  const test = await hostUnderTest({ sessionFolder, worktrees, ...(limits && { limits }) })
+  const projectCommands = createProjectCommands({ env: process.env, marks: processMarks })
+  const test = await hostUnderTest({ sessionFolder, worktrees, projectCommands, ...options })
   onTestFinished(() => test[Symbol.asyncDispose]())
   const repository = realpathSync(test.cwd)
   git(repository, 'init', '-q', '-b', 'main')

@@ -53,6 +53,10 @@ export type AskedWorktree = NewWorktree & {
   /** Words from which the name of the branch is made. */
   readonly words: string
   readonly wanted: WantedFiles
+  /** The commit to begin at, if it is known already; `base` is then not looked up. */
+  readonly at?: Pick<PlannedWorktree, 'base' | 'from' | 'remote'>
+  /** Is added to the name of the branch. */
+  readonly suffix?: string
 }
 
 /** `cwd` is the folder in the worktree that corresponds to the folder of the request. */

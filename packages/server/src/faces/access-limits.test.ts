@@ -1,6 +1,15 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Limits, newId, type Project, projectIdOf, type RouteName, type routes } from '@parley/protocol'
+import {
+  type Limits,
+  newId,
+  type Project,
+  projectIdOf,
+  type Round,
+  type RouteName,
+  type routes,
+} from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AccessUnderTest, accessUnderTest, machineToken } from './access-under-test.ts'
 import type { Answer } from './http/server-under-test.ts'
@@ -103,6 +112,29 @@ async function withLinks(work: (links: readonly string[]) => Promise<void>): Pro
     await server.parley.host.command(session, { type: 'turn.cancel', commandId: newId('cmd') })
 }
 
+/** A round of the owner, with an attempt of each agent. It is made once. */
+let roundId: Promise<string> | undefined
+async function ownersRound(): Promise<string> {
+  const cwd = join(server.folder, 'repository')
+  mkdirSync(cwd)
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=p', '-c', 'user.email=p@example.com', ...args], { cwd })
+  git('init', '-q')
+  git('commit', '-q', '--allow-empty', '-m', 'first')
+  const attempts = [{ agent: 'scripted' }, { agent: 'other' }]
+  const round = { prompt: '[]', cwd, attempts }
+  return (await server.parley.host.createRound(round)).id
+}
+
+/** Which attempts of a round of the owner the caller may see: only those of its agent. */
+async function expectAttempts(kind: Kind, asked: (roundId: string) => Promise<Answer>, attempt: 1 | 2) {
+  roundId ??= ownersRound()
+  const answer = await asked(await roundId)
+  const isSeen = kind === 'agents' && attempt === 1
+  expect(isSeen ? answer.status : codeOf(answer)).toBe(isSeen ? 200 : 'not_found')
+  expect(answer.text).not.toContain('other')
+}
+
 const message = { id: newId('cmd'), role: 'user', parts: [{ type: 'text', text: '[]' }] }
 
 const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> = {
@@ -127,6 +159,31 @@ const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> 
     expect(all).toContain(inside)
     expect(all).not.toContain(outside)
     expect((await ask('/api/sessions?agent=other')).body.sessions).toEqual([])
+  },
+  async createRound(ask, kind) {
+    const made = (agent: string) =>
+      ask('/api/rounds', { prompt: '[]', cwd: folders.inside, attempts: [{ agent: 'scripted' }, { agent }] })
+    expect(isOutside(await made('other'))).toBe(true)
+    // The folder has no repository.
+    const code = codeOf(await made('scripted'))
+    expect(code).toBe(kind === 'agents' ? 'not_supported' : 'forbidden')
+  },
+  async listRounds(ask, kind) {
+    roundId ??= ownersRound()
+    const id = await roundId
+    const { rounds } = (await ask('/api/rounds')).body as { rounds: Round[] }
+    const seen = rounds.map((round) => [round.id, round.attempts.map(({ attempt }) => attempt)])
+    expect(seen).toEqual(kind === 'agents' ? [[id, [1]]] : [])
+  },
+  getRound: (ask, kind) => expectAttempts(kind, (id) => ask(`/api/rounds/${id}`), 1),
+  async compareAttempts(ask, kind) {
+    await expectAttempts(kind, (id) => ask(`/api/rounds/${id}/changes?to=1`), 1)
+    await expectAttempts(kind, (id) => ask(`/api/rounds/${id}/changes?to=2`), 2)
+    await expectAttempts(kind, (id) => ask(`/api/rounds/${id}/changes?to=1&from=2`), 2)
+  },
+  async getAttemptPatch(ask, kind) {
+    await expectAttempts(kind, (id) => ask(`/api/rounds/${id}/changes/patch?to=1&path=x`), 1)
+    await expectAttempts(kind, (id) => ask(`/api/rounds/${id}/changes/patch?to=1&from=2&path=x`), 2)
   },
   async listProjects(ask, kind) {
     const { projects } = (await ask('/api/projects')).body as { projects: Project[] }

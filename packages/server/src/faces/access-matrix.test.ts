@@ -112,6 +112,9 @@ function exampleOf(shape: Shape, name = ''): unknown {
 const examples: Readonly<Partial<Record<RouteName, { readonly query?: object; readonly body?: object }>>> = {
   command: { body: { commandId: 'x', type: 'prompt.submit', text: '[]' } },
   createSession: { body: { agent: 'x', cwd: 'x' } },
+  createRound: { body: { prompt: 'x', cwd: 'x', attempts: [{ agent: 'x' }, { agent: 'x' }] } },
+  compareAttempts: { query: { to: '1' } },
+  getAttemptPatch: { query: { to: '1', path: 'x' } },
   createSnapshot: { body: { name: 'a'.repeat(16) } },
   createRule: { body: { tool: 'x', decision: 'deny', scope: 'always' } },
   markViewed: { body: { files: [{ path: 'x', blob: null }] } },
@@ -235,6 +238,10 @@ const commandSamples: Readonly<Record<CommandType, Record<string, unknown>>> = {
   'worktree.retry': {},
   'worktree.remove': {},
   'worktree.restore': {},
+  'check.run': {},
+  'check.stop': {},
+  'attempt.pick': {},
+  'attempt.pass-over': { number: 1, by: 'ses_x' },
 }
 
 /** Commands whose fields need more scopes than their type. */

@@ -1,5 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Actor, pairingLetters, pairingNodeLength, type Route, type Terminal } from '@parley/protocol'
+import {
+  Actor,
+  pairingLetters,
+  pairingNodeLength,
+  type ReplyOf,
+  type Route,
+  type RouteName,
+  type Terminal,
+} from '@parley/protocol'
 import type { Upgrade } from './sockets.ts'
 
 /**
@@ -20,6 +28,15 @@ export type OtherNodes = {
   upgrade(terminalId: string, upgrade: Upgrade): Promise<boolean>
   /** The address of the client whose request a node has passed on. */
   clientAddress(incoming: IncomingMessage): string | undefined
+  /**
+   * Asks the node that has the snapshots of a session. Undefined if this node must answer. Throws ParleyError `busy` if no
+   * node at the place of the session can be reached.
+   */
+  ask<Name extends RouteName>(
+    sessionId: string,
+    name: Name,
+    asked: AskedOfNode,
+  ): Promise<ReplyOf<Name> | undefined>
   /** The terminals that other nodes have opened for the session. */
   terminals(sessionId: string): Promise<Terminal[]>
 }
@@ -45,6 +62,8 @@ export function passedActor({ headers }: IncomingMessage): Actor | undefined {
   if (typeof text !== 'string') return undefined
   return Actor.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
 }
+
+export type AskedOfNode = Partial<Pick<PassedRequest, 'params' | 'query'>>
 
 /** A request whose path, query and body are valid. */
 export type PassedRequest = {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { ParleyError } from '@parley/protocol'
 import type { Host, OwnerFeed } from '../core/index.ts'
 import type { OtherNodes } from '../faces/other-nodes.ts'
 import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
@@ -31,6 +32,8 @@ export type Nodes = {
   readonly ownerFeed: OwnerFeed
   /** Wraps the host of this node: for people, for the other nodes, and for requests that are passed on. */
   hostsOn(host: Host): NodeHosts
+  /** Sends a command to the owner of a session; for the host of this node. */
+  readonly commandAnywhere: Host['command']
   /** Starts to watch the other nodes, and to take over their sessions when they are gone. */
   watch(host: Host): void
   close(): Promise<void>
@@ -56,9 +59,14 @@ export function createNodes(options: NodesOptions): Nodes {
   const links = new PeerLinks(credential, (peer) => log.otherToken(peer))
   const closing = new AbortController()
   let membership: Membership | undefined
+  let routing: Host | undefined
   return {
     credential,
     ownerFeed: createOwnerFeed(ownership, links),
+    async commandAnywhere(sessionId, command, by) {
+      if (routing) return routing.command(sessionId, command, by)
+      throw new ParleyError('busy', 'This node is starting. Try again soon.')
+    },
     watch(host) {
       const takeOver = async () => {
         const sessions = await host.adopt()
@@ -68,16 +76,17 @@ export function createNodes(options: NodesOptions): Nodes {
       membership = new Membership({ register: ownership, links, url, takeOver, log, problem })
     },
     hostsOn(host) {
+      routing = createRoutingHost({
+        host,
+        directory: ownership,
+        links,
+        credential,
+        metrics,
+        patienceMs,
+        closing: closing.signal,
+      })
       return {
-        host: createRoutingHost({
-          host,
-          directory: ownership,
-          links,
-          credential,
-          metrics,
-          patienceMs,
-          closing: closing.signal,
-        }),
+        host: routing,
         otherNodes: new PassOn({ directory: ownership, credential, url, token }),
         peers: {
           host: createPeerHost(host),

@@ -1,16 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import {
+  ErrorBody,
   hasCode,
   ParleyError,
   pairingCodeLength,
   pairingCodeOf,
+  type ReplyOf,
   type Route,
   type RouteName,
   routes,
   type Terminal,
 } from '@parley/protocol'
 import {
+  type AskedOfNode,
   actorHeaders,
   nodeLetters,
   type OtherNodes,
@@ -49,6 +52,8 @@ export type PassOnLimits = {
 const defaultLimits: PassOnLimits = { answerMs: 30_000, idleMs: 60_000, listMs: 10_000 }
 /** Names the address of the client in a request that is passed on. */
 const clientAddressHeader = 'parley-client-address'
+/** The patch of a large file. */
+const maxAnswerBytes = 16 * 1024 * 1024
 const maxListBytes = 1024 * 1024
 
 const names = new Map<Route, RouteName>(
@@ -115,6 +120,31 @@ export class PassOn implements OtherNodes {
       connectSockets(upgrade, peer)
     }
     return true
+  }
+
+  async ask<Name extends RouteName>(
+    sessionId: string,
+    name: Name,
+    asked: AskedOfNode,
+  ): Promise<ReplyOf<Name> | undefined> {
+    const route: Route = routes[name]
+    const answerers = await this.#nodesAt(sessionId, true)
+    if (!answerers) return undefined
+    const { answerMs: deadlineMs } = this.#limits
+    const answer = await this.#askFirst(answerers.nodes, {
+      method: route.method,
+      path: pathOf(route, asked),
+      deadlineMs,
+      signal: AbortSignal.timeout(deadlineMs),
+    }).catch((error: unknown) => {
+      if (!answerers.orHere || !isUnconnected(error)) throw error
+      return undefined
+    })
+    if (!answer) return undefined
+    const reply: unknown = JSON.parse(await textOf(answer, maxAnswerBytes))
+    if (answer.statusCode === route.status) return route.reply.parse(reply) as ReplyOf<Name>
+    const { error } = ErrorBody.parse(reply)
+    throw ParleyError.from(error)
   }
 
   async terminals(sessionId: string): Promise<Terminal[]> {

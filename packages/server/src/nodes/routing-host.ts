@@ -46,6 +46,7 @@ export function createRoutingHost(options: RoutingOptions): Host {
     ...host,
     command,
     create: (input, own) => host.create(input, { ...own, command }),
+    createRound: roundsAtPlaces(options, http),
     patch: (id, patch, by) =>
       call(
         id,
@@ -119,6 +120,29 @@ function methodsAtOwner(
           }),
       ),
   }
+}
+
+/** Makes a round at the place of its project. */
+function roundsAtPlaces(
+  options: RoutingOptions,
+  http: (url: string, by: Actor | undefined) => Http,
+): Host['createRound'] {
+  return async (input, own) => {
+    const url = await nodeOfProject(options, input.project)
+    if (url === undefined) return options.host.createRound(input, own)
+    return http(url, own?.by).call('createRound', { body: input })
+  }
+}
+
+/** A node at the place of a project; undefined if this node is there, or if no node is. */
+async function nodeOfProject(
+  { host, directory }: Pick<RoutingOptions, 'host' | 'directory'>,
+  project: string | undefined,
+): Promise<string | undefined> {
+  if (project === undefined) return undefined
+  const { sessions } = await host.list({ project, limit: 1 })
+  const found = sessions[0] && (await directory.whereabouts(sessions[0].id))
+  return found && !found.isHere ? found.nodes[0] : undefined
 }
 
 function createRouting({ directory, links, metrics, patienceMs, closing }: RoutingOptions) {

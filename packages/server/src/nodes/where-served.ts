@@ -49,6 +49,13 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   findFolders: 'here',
   offerWorktree: 'here',
   listWorktrees: 'here',
+  // The host sends it to the place of the project.
+  createRound: 'any',
+  listRounds: 'any',
+  // The node that answers asks the node with the folders for the changes.
+  getRound: 'any',
+  compareAttempts: 'any',
+  getAttemptPatch: 'any',
   removeOrphan: 'here',
   findFilesIn: 'here',
   listConversations: 'here',

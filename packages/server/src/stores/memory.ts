@@ -175,7 +175,7 @@ type ListMethods = Pick<SessionStore, 'list' | 'sessionsOf' | 'unsettled' | 'wai
 function listMethods(sessions: ReadonlyMap<string, Kept>): ListMethods {
   const states = () => [...sessions.values()].map(stateOf)
   return {
-    async list({ q, agent, status, archived, project, within, limit, cursor }) {
+    async list({ q, agent, status, archived, project, inRound, within, limit, cursor }) {
       const words = searchWords(q)
       const place = cursor === undefined ? undefined : readCursor(cursor)
       const found = states()
@@ -183,6 +183,7 @@ function listMethods(sessions: ReadonlyMap<string, Kept>): ListMethods {
         .filter((state) => status === undefined || state.status === status)
         .filter((state) => archived === undefined || state.archived === archived)
         .filter((state) => project === undefined || state.project === project.project)
+        .filter((state) => !inRound || state.round !== undefined)
         .filter((state) => !within || isWithinLimits(within, state))
         .filter((state) => words.every((word) => searchText(state).includes(word)))
         .filter((state) => !place || comparePlaces(place, state) < 0)

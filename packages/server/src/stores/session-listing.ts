@@ -79,10 +79,11 @@ export function conversationOf({ connection, forkPending }: SessionState): strin
 }
 
 export function isUnsettled(state: SessionState): boolean {
-  const { turn, queue, connected, tasks, worktree } = state
+  const { turn, queue, connected, tasks, worktree, round, checks } = state
   const waits = queue.some(({ paused }) => !paused) || tasks.some(({ parked }) => parked)
   const isWorking = isWorktreeUnderWay(worktree) || dueRestore(state) !== undefined
-  return turn !== undefined || connected || waits || isWorking
+  const hasSteps = round?.pick?.due === true || checks?.running !== undefined
+  return turn !== undefined || connected || waits || isWorking || hasSteps
 }
 
 /** The state with the project that the store has added; the state of an older session does not contain it. */

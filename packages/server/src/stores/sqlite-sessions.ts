@@ -37,8 +37,8 @@ export function createSqliteSessions(
 
   const insert = database.prepare(
     `INSERT INTO sessions (agent, status, archived, pinned, unsettled, waiting_since, updated_at, search, state,
-     agent_session_id, id, epoch, project, folder, key)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${nextKey})`,
+     agent_session_id, id, epoch, project, folder, round, key)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${nextKey})`,
   )
   const update = database.prepare(
     `UPDATE sessions SET agent = ?, status = ?, archived = ?, pinned = ?, unsettled = ?, waiting_since = ?,
@@ -58,8 +58,9 @@ export function createSqliteSessions(
 
   return {
     insert({ sessionId, epoch, state }: CreateBatch): number {
-      const { project = null, cwd } = state
-      return Number(insert.run(...columns(state), sessionId, epoch, project, cwd).lastInsertRowid)
+      const { project = null, cwd, round } = state
+      const of = [project, cwd, round?.id ?? null]
+      return Number(insert.run(...columns(state), sessionId, epoch, ...of).lastInsertRowid)
     },
     update(key: number, state: SessionState): void {
       update.run(...columns(state), key)
@@ -123,7 +124,7 @@ function columns(state: SessionState) {
   ] as const
 }
 
-function conditions({ q, agent, status, archived, project, within, cursor }: SessionQuery) {
+function conditions({ q, agent, status, archived, project, inRound, within, cursor }: SessionQuery) {
   const terms: string[] = []
   const values: (string | number)[] = []
   const add = (term: string, ...given: (string | number)[]) => {
@@ -146,6 +147,7 @@ function conditions({ q, agent, status, archived, project, within, cursor }: Ses
   if (status !== undefined) add('status = ?', status)
   if (archived !== undefined) add('archived = ?', Number(archived))
   if (project !== undefined) add('project = ?', project.project)
+  if (inRound) add('round IS NOT NULL')
   for (const condition of within ? limitConditions(within) : []) add(...condition)
   for (const word of searchWords(q)) add('instr(search, ?) > 0', word)
   return { where: terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : '', values }

@@ -73,7 +73,7 @@ export async function comparePath(
   })
 }
 
-function expectFolders(folders: ShadowedFolders | undefined): ShadowedFolders {
+export function expectFolders(folders: ShadowedFolders | undefined): ShadowedFolders {
   if (folders) return folders
   throw new ParleyError('not_supported', 'This server takes no snapshots of folders.')
 }

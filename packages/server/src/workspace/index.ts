@@ -32,6 +32,8 @@ export type Workspace = {
   facts(folder: string): Promise<Partial<Pick<Changes, 'branch'> & { readonly changes: Changes['files'] }>>
   /** Rejects with `not_found` if a snapshot of the comparison is not stored. */
   changes(folder: SeenFolder, compared: Comparison): Promise<Compared>
+  /** The tree of the folder as it is now, for a comparison with another folder of the project. */
+  treeNow(folder: SeenFolder): Promise<string>
   patch(folder: SeenFolder, path: string, compared: Comparison): Promise<{ patch: string; cut: boolean }>
   /**
    * Reports changes of files that git does not ignore, and of the checked-out commit. Returns a function that ends
@@ -96,6 +98,10 @@ export function createWorkspace({ env, folders }: WorkspaceOptions): Workspace {
     async changes(folder, compared) {
       const { compare } = await import('./compare.ts')
       return compare({ look: gitIn(folder).look, folders }, folder, compared)
+    },
+    async treeNow({ path }) {
+      const { expectFolders } = await import('./compare.ts')
+      return expectFolders(folders).now(path, async (_, { tree }) => tree)
     },
     async patch(folder, path, compared) {
       const { comparePath } = await import('./compare.ts')

@@ -19,6 +19,11 @@ export async function findProject(folder: string): Promise<FolderProject> {
   return { project: found.project, isRoot: found.workTree === folder }
 }
 
+/** The top of the work tree of a folder; the folder itself if it is in no repository. */
+export async function workTreeOf(folder: string): Promise<string> {
+  return (await confirmedRepository(folder))?.workTree ?? folder
+}
+
 const longestBranch = 250
 
 /**

@@ -1,11 +1,12 @@
 import { lstat, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ParleyError, type PlannedWorktree, type SetupRun } from '@parley/protocol'
-import type { HowToPrepare, Worktrees } from '../core/worktrees.ts'
+import { ParleyError } from '@parley/protocol'
+import type { Worktrees } from '../core/worktrees.ts'
 import { branchOf } from './folder.ts'
 import { createGitIn } from './git.ts'
 import { headOf } from './head.ts'
-import { type Environment, runProgram } from './run-git.ts'
+import { type ProcessMarks, runCommand } from './run-command.ts'
+import type { Environment } from './run-git.ts'
 import { discardFolder, freeBytesOf, makeFolder, removeWorktree, sessionOf } from './worktree-folder.ts'
 import { examineWorktree } from './worktree-loss.ts'
 import { offerWorktree, planWorktree } from './worktree-plan.ts'
@@ -16,14 +17,9 @@ export type WorktreesOptions = {
   /** The folder in which worktrees are made. */
   readonly root: string
   /** Marks the processes that prepare a worktree, so that all of them can be ended. */
-  readonly marks?: {
-    readonly variables: (mark: string) => Readonly<Record<string, string>>
-    readonly end: (mark: string) => void
-  }
+  readonly marks?: ProcessMarks
   readonly freeBytes?: (folder: string) => Promise<number>
 }
-
-const tailBytes = 8_000
 
 export function createWorktreeFolders({
   env,
@@ -40,7 +36,8 @@ export function createWorktreeFolders({
     make: (worktree, how) => makeFolder(parts, worktree, how),
     prepare(worktree, how) {
       endProcesses(worktree.path)
-      return prepare(env, worktree, { ...how, variables: marks?.variables(worktree.path) ?? {} })
+      const { path, source } = worktree
+      return runCommand(env, path, { ...how, source, variables: marks?.variables(path) ?? {} })
     },
     discard: (worktree, how) => discardFolder(parts, worktree, how),
     isThere: ({ path }) => isFolder(path),
@@ -79,31 +76,3 @@ const isFolder = (path: string) =>
     (found) => found.isDirectory(),
     () => false,
   )
-
-/** Runs the setup command in a shell. Variables of this server are not passed on. */
-async function prepare(
-  env: Environment,
-  { path, source }: PlannedWorktree,
-  { command, timeoutMs, signal, variables }: HowToPrepare & { variables: Readonly<Record<string, string>> },
-): Promise<SetupRun> {
-  const kept = Object.entries(env).filter(([name]) => !/^(PARLEY_|npm_|GIT_)/.test(name))
-  const given = { PARLEY_WORKTREE: path, PARLEY_SOURCE: source, ...variables }
-  const start = performance.now()
-  let isLate = false
-  const ran = await runProgram({
-    program: '/bin/sh',
-    // stderr is redirected to stdout, so that errors keep their place in the output.
-    args: ['-c', 'exec 2>&1; eval "$1"', 'sh', command],
-    cwd: path,
-    env: { ...Object.fromEntries(kept), ...given },
-    tail: tailBytes,
-    timeoutMs,
-    signal,
-    onLate: () => {
-      isLate = true
-    },
-  })
-  const tail = ran.stdout.slice(-tailBytes)
-  const durationMs = Math.round(performance.now() - start)
-  return { command, ...(!isLate && { exitCode: ran.code }), durationMs, tail }
-}

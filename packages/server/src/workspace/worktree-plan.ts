@@ -20,8 +20,10 @@ export async function planWorktree(
     throw new ParleyError('not_supported', `${folder} is not the top of a repository or inside one.`)
   await expectSpace(parts)
   const { look } = parts.gitIn({ path: workTree, trusted: false })
-  const base = await baseOf(look, workTree, asked.base)
-  const branch = asked.branch ?? (await freeBranch(look, words, sessionId))
+  const { at } = asked
+  const base = at ? { ...at, commit: at.base } : await baseOf(look, workTree, asked.base)
+  const named = { words, sessionId, ...defined({ suffix: asked.suffix }) }
+  const branch = asked.branch ?? (await freeBranch(look, named))
   if (asked.branch !== undefined) await expectFree(look, asked.branch)
   const copy = base.remote ? [] : await filesToCopy(look, workTree, asked.copy, wanted)
   const path = join(await realpath(parts.root), folderName(project, sessionId))
@@ -48,7 +50,11 @@ function folderName(project: string, sessionId: string): string {
   return `${name.slice(0, 60) || 'project'}-${sessionId}`
 }
 
-type Base = { readonly commit: string; readonly from?: string; readonly remote?: true }
+type Base = {
+  readonly commit: string
+  readonly from?: string | undefined
+  readonly remote?: true | undefined
+}
 
 async function baseOf(look: Look, workTree: string, asked: string | undefined): Promise<Base> {
   if (asked === undefined) {
@@ -92,15 +98,16 @@ async function taking(look: Look, branch: string): Promise<string | undefined> {
 const prefix = 'parley'
 
 /** A branch name that is not taken: words of the prompt, with a number if necessary. */
-async function freeBranch(look: Look, words: string, sessionId: string): Promise<string> {
+async function freeBranch(
+  look: Look,
+  { words, sessionId, suffix }: { words: string; sessionId: string; suffix?: string },
+): Promise<string> {
   const own = sessionId.slice(-8)
-  const slug = slugOf(words) || own
+  const slug = [slugOf(words) || own, suffix && slugOf(suffix)].filter(Boolean).join('-')
+  // Numbers could be those of the other branches that are planned at the same time.
+  const numbers = suffix ? [] : [2, 3, 4, 5, 6, 7, 8, 9]
   const folder = (await taking(look, prefix)) === prefix ? `${prefix}-` : `${prefix}/`
-  for (const name of [
-    slug,
-    ...[2, 3, 4, 5, 6, 7, 8, 9].map((number) => `${slug}-${number}`),
-    `${slug}-${own}`,
-  ])
+  for (const name of [slug, ...numbers.map((number) => `${slug}-${number}`), `${slug}-${own}`])
     if ((await taking(look, folder + name)) === undefined) return folder + name
   throw new ParleyError('conflict', 'No name is free for the branch. Choose one.')
 }

@@ -1,4 +1,5 @@
 import {
+  checkText,
   commitText,
   discardText,
   type EventOf,
@@ -6,11 +7,14 @@ import {
   lossText,
   mergeText,
   parkText,
+  passedOverText,
+  pickedText,
   pullRequestText,
   pushText,
   restoredText,
   type SessionEvent,
   worktreeFailureText,
+  worktreeKeptText,
   worktreeRemovalText,
 } from '@parley/protocol'
 import { type AskedFacts, noticeRow, planRows, promptRow, resolutionRow, turnEndRow } from './rows.ts'
@@ -90,7 +94,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'agent.unrecognised':
       return [style.dim('the agent sent an unrecognised message; it is kept in the log')]
     default:
-      return []
+      return roundRows(event, style)
   }
 }
 
@@ -139,6 +143,26 @@ function worktreeRows(event: WorktreeEvent, style: Style): string[] {
         ...tail.map((line) => style.dim(`    ${visible(line)}`)),
       ]
     }
+  }
+}
+
+/** The rows of events about checks and the attempts of a round. */
+function roundRows(event: SessionEvent, style: Style): string[] {
+  switch (event.type) {
+    case 'worktree.kept':
+      return [style.dim(oneLine(worktreeKeptText(event)))]
+    case 'check.started':
+      return [style.dim(`check: ${oneLine(event.command)}`)]
+    case 'check.ran': {
+      const level = event.exitCode === 0 ? ('info' as const) : ('warning' as const)
+      return [noticeRow({ level, text: checkText(event) }, style)]
+    }
+    case 'attempt.picked':
+      return [style.dim(pickedText)]
+    case 'attempt.passed-over':
+      return [style.dim(passedOverText)]
+    default:
+      return []
   }
 }
 

@@ -18,6 +18,7 @@ import { mountNodes } from './routes/nodes.ts'
 import { mountPeople } from './routes/people.ts'
 import { mountPermissions } from './routes/permissions.ts'
 import { mountProjects } from './routes/projects.ts'
+import { mountRounds } from './routes/rounds.ts'
 import { mountSearch } from './routes/search.ts'
 import { mountSessions } from './routes/sessions.ts'
 import { mountSnapshots } from './routes/snapshots.ts'
@@ -62,6 +63,7 @@ export function createApp(parts: AppParts): App {
   mountSessions(app, parts)
   mountProjects(app, parts)
   mountWorktrees(app, parts)
+  mountRounds(app, parts)
   mountSearch(app, parts)
   mountEvents(app, parts)
   mountExport(app, parts)

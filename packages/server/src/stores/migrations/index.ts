@@ -10,6 +10,7 @@ import { ledger } from './0009-ledger.ts'
 import { decideLinks } from './0010-decide-links.ts'
 import { viewed } from './0011-viewed.ts'
 import { projects } from './0012-projects.ts'
+import { rounds } from './0013-rounds.ts'
 
 export type Migration = { readonly version: number; readonly sql: string }
 
@@ -31,4 +32,5 @@ export const migrations: readonly Migration[] = [
   decideLinks,
   viewed,
   projects,
+  rounds,
 ]

@@ -26,9 +26,9 @@ const recordParts = (first: number) => `
 const recordCount = 7
 
 export const insertSession = `
-  WITH ok AS (INSERT INTO sessions (id, epoch, head, owner, place, project, folder, term, ${stateColumns})
-    VALUES ($1, $2, $3, $4, $5, $6, $7, 1, ${stateParameters(8)}) RETURNING key, 0 AS base),
-  ${eventPart(8 + stateColumnCount)}, ${recordParts(9 + stateColumnCount)}
+  WITH ok AS (INSERT INTO sessions (id, epoch, head, owner, place, project, folder, round, term, ${stateColumns})
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, ${stateParameters(9)}) RETURNING key, 0 AS base),
+  ${eventPart(9 + stateColumnCount)}, ${recordParts(10 + stateColumnCount)}
   SELECT key FROM ok`
 
 /** Removes the checkpoints of closed blocks, or all of them. */

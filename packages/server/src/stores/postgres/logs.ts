@@ -55,7 +55,7 @@ export class PostgresLogs {
     const { sessionId, epoch, state, events } = batch
     refuseGap(batch, 0)
     const { node, place } = this.#owner()
-    const of = [safeOrNull(state.project), safeText(state.cwd)]
+    const of = [safeOrNull(state.project), safeText(state.cwd), safeOrNull(state.round?.id)]
     const row = [safeText(sessionId), epoch, events.length, node, place, ...of]
     const values = [...row, ...stateValues(state), eventValues(batch), ...recordValues(batch)]
     await this.#write(batch, () =>

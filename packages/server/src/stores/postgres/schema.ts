@@ -323,4 +323,12 @@ export const postgresMigrations: readonly PostgresMigration[] = [
       );
     `,
   },
+  {
+    version: 9,
+    sql: `
+      -- The round of which a session is an attempt.
+      ALTER TABLE sessions ADD COLUMN round text COLLATE "C";
+      CREATE INDEX sessions_in_rounds ON sessions (pinned DESC, updated_at DESC, id) WHERE round IS NOT NULL;
+    `,
+  },
 ]

@@ -59,7 +59,7 @@ function summaryOf({ place, isAwaited, ...row }: ListedRow): SessionSummary {
 const columns = { id: 'id', agent: 'agent', folder: 'folder', place: 'place' }
 
 /** The SQL condition of a list query. Its parameters begin with number 2. */
-function conditions({ q, agent, status, archived, project, within, cursor }: SessionQuery) {
+function conditions({ q, agent, status, archived, project, inRound, within, cursor }: SessionQuery) {
   const terms: string[] = []
   const values: (string | number | boolean)[] = []
   const add = (value: string | number | boolean) => `$${values.push(value) + 1}`
@@ -75,6 +75,7 @@ function conditions({ q, agent, status, archived, project, within, cursor }: Ses
     terms.push(`project = ${add(safeText(project.project))}`)
     terms.push(project.place === undefined ? 'place IS NULL' : `place = ${add(project.place)}`)
   }
+  if (inRound) terms.push('round IS NOT NULL')
   if (within) terms.push(...limitConditions(within, columns, add))
   for (const word of searchWords(q)) terms.push(`strpos(search, ${add(searchable(word))}) > 0`)
   return { where: terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : '', values }

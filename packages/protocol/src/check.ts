@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { ErrorInfo } from './error.ts'
+import { SetupRun } from './worktree.ts'
+
+/** A run of the command that tests the work of a session. */
+export const CheckRun = SetupRun.extend({
+  error: ErrorInfo.optional().meta({
+    description: 'Why the command did not end by itself; `exitCode` is then absent',
+  }),
+})
+export type CheckRun = z.infer<typeof CheckRun>
+
+/** The checks of a session: the one that runs, and the last one that has ended. */
+export const KnownChecks = z.object({
+  running: z.object({ command: z.string(), since: z.number(), turns: z.int() }).optional(),
+  last: CheckRun.extend({
+    at: z.number().meta({ description: 'When it ended' }),
+    turns: z.int().meta({ description: 'How many turns had ended when it began' }),
+  }).optional(),
+})
+export type KnownChecks = z.infer<typeof KnownChecks>
+
+/** Whether the last check of a session tested other files than there are now: the agent has worked since. */
+export function isCheckOutdated({
+  checks,
+  turn,
+  turns,
+}: {
+  readonly checks?: KnownChecks | undefined
+  readonly turn?: object | undefined
+  readonly turns: number
+}): boolean {
+  const { last } = checks ?? {}
+  return last !== undefined && (turn !== undefined || turns > last.turns)
+}

@@ -1,0 +1,338 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { NewRoundInput, Round } from '@parley/protocol'
+import { projectIdOf } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { SessionUnderTest } from './host-under-test.ts'
+import { attemptSessionId, roundIdFrom } from './round-attempts.ts'
+import { branches, git, reaches, shell, tested, worktreeOf, write } from './worktrees-under-test.ts'
+
+const two = [{ agent: 'scripted' }, { agent: 'scripted', model: 'scripted-small' }]
+
+/** A host with a repository, and a round in it. */
+async function withRound(
+  { script = [shell('made.txt')], ...given }: Partial<NewRoundInput> & { script?: object[] } = {},
+  options: Parameters<typeof tested>[0] = {},
+) {
+  const repository = await tested(options)
+  const { test } = repository
+  await test.host.trust(repository.repository)
+  const round = await test.host.createRound({
+    prompt: JSON.stringify(script),
+    cwd: repository.repository,
+    title: 'Repair the parser',
+    attempts: two,
+    ...given,
+  })
+  const sessions = round.attempts.map(({ sessionId }) => new SessionUnderTest(() => test.host, sessionId))
+  return { ...repository, round, sessions, shown: () => test.host.round(round.id) }
+}
+
+const worked = async (sessions: readonly SessionUnderTest[]) => {
+  for (const session of sessions) await session.when(({ turns, turn }) => turns === 1 && !turn)
+}
+const pathOf = async (session: SessionUnderTest) => (await worktreeOf(session))?.path ?? ''
+const picks = ({ picked, attempts }: Round) => [picked, ...attempts.map(({ pick }) => pick)]
+const settled = (session: SessionUnderTest) =>
+  session.when(({ round }) => round?.pick?.state === 'picked' && !round.pick.due)
+
+describe('a round', () => {
+  it('gives one prompt to several agents, each in a worktree of its own from the same commit', async () => {
+    const { test, repository, round, sessions, shown } = await withRound()
+    expect(round).toMatchObject({ title: 'Repair the parser', count: 2, from: 'main', checkable: false })
+    expect(round.base).toBe(git(repository, 'rev-parse', 'HEAD'))
+    await worked(sessions)
+    const states = await Promise.all(sessions.map((session) => session.state()))
+    expect(states.map((state) => state.round)).toEqual([
+      { id: round.id, attempt: 1, count: 2, workedMs: expect.any(Number) },
+      { id: round.id, attempt: 2, count: 2, workedMs: expect.any(Number) },
+    ])
+    expect(states.map(({ worktree }) => worktree?.branch)).toEqual([
+      'parley/repair-the-parser-scripted',
+      'parley/repair-the-parser-scripted-2',
+    ])
+    expect(new Set(states.map(({ worktree }) => worktree?.base))).toEqual(new Set([round.base]))
+    for (const { cwd } of states) expect(readFileSync(join(cwd, 'made.txt'), 'utf8')).toBe('x\n')
+    expect(existsSync(join(repository, 'made.txt'))).toBe(false)
+    const now = await shown()
+    expect(now.prompt).toContain('made.txt')
+    expect(now.attempts).toMatchObject([
+      { attempt: 1, agent: 'scripted', state: 'done', turns: 1 },
+      { attempt: 2, model: 'scripted-small', state: 'done', turns: 1 },
+    ])
+    expect(test.problems).toEqual([])
+  })
+
+  it('is made once for a repeated command, from the same commit even if the branch has moved', async () => {
+    const commandId = 'cmd_round'
+    const { test, repository, round } = await withRound({ commandId, base: 'main' })
+    write(repository, { 'b.txt': 'b\n' })
+    git(repository, 'add', 'b.txt')
+    git(repository, 'commit', '-qm', 'second')
+    const asked = {
+      ...{ prompt: JSON.stringify([shell('made.txt')]), cwd: repository, title: 'Repair the parser' },
+      ...{ attempts: two, commandId, base: 'main' },
+    }
+    // As after a kill before the second attempt was made.
+    await test.host.delete(attemptSessionId({ id: round.id, attempt: 2 }))
+    const again = await test.host.createRound(asked)
+    expect(again.id).toBe(round.id)
+    expect(again.attempts.map(({ sessionId }) => sessionId)).toEqual(
+      round.attempts.map(({ sessionId }) => sessionId),
+    )
+    const bases = await Promise.all(
+      again.attempts.map(async ({ sessionId }) => (await test.host.state(sessionId)).worktree?.base),
+    )
+    expect(bases).toEqual([round.base, round.base])
+    await expect(test.host.createRound({ ...asked, title: 'Other' })).rejects.toMatchObject({
+      code: 'conflict',
+    })
+  })
+
+  it('is not made at all if an attempt asks for what its agent cannot do, or if the folder has no repository', async () => {
+    const { test, repository } = await tested()
+    const asked = { prompt: 'x', cwd: repository }
+    const wrong = [
+      { ...asked, attempts: [{ agent: 'scripted' }, { agent: 'none' }] },
+      { ...asked, attempts: [{ agent: 'scripted' }, { agent: 'scripted', options: { maxTurns: 1 } }] },
+      { ...asked, attempts: two, base: 'none' },
+      { prompt: 'x', attempts: two, cwd: test.cwd.replace(/[^/]+$/, '') },
+      { prompt: 'x', attempts: two, project: projectIdOf({ project: '/none/.git' }) },
+      { prompt: 'x', attempts: two },
+      { ...asked, attempts: [{ agent: 'scripted' }] },
+    ]
+    for (const one of wrong) await expect(test.host.createRound(one)).rejects.toThrow()
+    await expect(test.host.createRound(wrong[3]!)).rejects.toMatchObject({ code: 'not_supported' })
+    expect((await test.host.list({ limit: 10 })).sessions).toEqual([])
+    expect(branches(repository)).toEqual(['main'])
+  })
+
+  it('lets one attempt fail alone, and tells why', async () => {
+    const commandId = 'cmd_fails'
+    const failing = attemptSessionId({ id: roundIdFrom(commandId), attempt: 2 })
+    const setup = `case "$PARLEY_WORKTREE" in *${failing}) exit 3;; esac`
+    const { sessions, shown } = await withRound({ commandId }, { settings: { setup } })
+    const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
+    await worked([one])
+    await reaches(other, 'failed')
+    expect((await shown()).attempts).toMatchObject([
+      { state: 'done' },
+      { state: 'failed', failure: { code: 'conflict' }, worktree: { phase: 'failed' }, turns: 0 },
+    ])
+    await expect(other.command({ type: 'attempt.pick' })).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('is listed once, where its latest session is, without attempts that are forks or that were deleted', async () => {
+    const { test, repository, round, sessions } = await withRound()
+    await worked(sessions)
+    const other = await test.host.createRound({ prompt: '[]', cwd: repository, attempts: two })
+    const { sessionId: fork = '' } = await sessions[0]!.command({ type: 'session.fork' })
+    expect((await test.host.state(fork)).round).toBeUndefined()
+    const page = await test.host.rounds({ limit: 1 })
+    const rest = await test.host.rounds({ limit: 1, cursor: page.cursor ?? '' })
+    expect([...page.rounds, ...rest.rounds].map(({ id }) => id).toSorted()).toEqual(
+      [round.id, other.id].toSorted(),
+    )
+    expect((await test.host.rounds({ limit: 1, cursor: rest.cursor ?? '' })).rounds).toEqual([])
+    await test.host.delete(sessions[0]!.id)
+    expect((await test.host.round(round.id)).attempts.map(({ attempt }) => attempt)).toEqual([2])
+    await test.host.delete(sessions[1]!.id)
+    await expect(test.host.round(round.id)).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+describe('a pick', () => {
+  it('removes the worktrees of the other attempts, and can be changed', async () => {
+    const { test, round, sessions, shown, repository } = await withRound()
+    const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
+    await worked(sessions)
+    await one.command({ type: 'attempt.pick' })
+    await reaches(other, 'removed')
+    await settled(one)
+    expect(picks(await shown())).toEqual([1, 'picked', 'passed-over'])
+    expect(existsSync(await pathOf(other))).toBe(false)
+    expect(branches(repository)).toContain('parley/repair-the-parser-scripted-2')
+    const { seq } = await one.state()
+    await one.command({ type: 'attempt.pick' })
+    expect((await one.state()).seq).toBe(seq)
+
+    await other.command({ type: 'attempt.pick' })
+    await reaches(other, 'ready')
+    await reaches(one, 'removed')
+    await settled(other)
+    expect(picks(await shown())).toEqual([2, 'passed-over', 'picked'])
+    expect(readFileSync(join(await pathOf(other), 'made.txt'), 'utf8')).toBe('x\n')
+    expect(await other.events('attempt.picked')).toMatchObject([{ round: round.id, number: 2 }])
+    expect(test.problems).toEqual([])
+  })
+
+  it('stops the other attempts, and pauses their queue', async () => {
+    const { sessions } = await withRound({ script: [shell('made.txt'), { type: 'wait', gate: 'go' }] })
+    const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
+    await other.when(({ turn }) => turn !== undefined)
+    await other.submit(shell('later.txt'))
+    await one.command({ type: 'attempt.pick' })
+    const { queue, lastTurn } = await other.when(({ turn }) => !turn)
+    expect(lastTurn?.outcome).toBe('cancelled')
+    expect(queue).toMatchObject([{ paused: true }])
+    await reaches(other, 'removed')
+    await expect(other.submit(shell('later.txt'))).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('cancels a worktree that is still being made', async () => {
+    const { sessions, root } = await withRound({}, { settings: { setup: 'sleep 60' } })
+    const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
+    await reaches(other, 'preparing')
+    await one.command({ type: 'attempt.pick' })
+    await reaches(other, 'removed')
+    expect(existsSync(join(root, await pathOf(other)))).toBe(false)
+  })
+
+  it('keeps a worktree with files that no snapshot has, and one in which other sessions work', async () => {
+    const three = [...two, { agent: 'scripted' }]
+    const { sessions, shown } = await withRound({ attempts: three })
+    const [one, ignored, forked] = sessions as [SessionUnderTest, SessionUnderTest, SessionUnderTest]
+    await worked(sessions)
+    writeFileSync(join(await pathOf(ignored), 'secret.key'), 'only here\n')
+    const { sessionId: fork = '' } = await forked.command({ type: 'session.fork' })
+    await one.command({ type: 'attempt.pick' })
+    await settled(one)
+    await ignored.when(({ worktree }) => worktree?.kept !== undefined)
+    await forked.when(({ worktree }) => worktree?.kept !== undefined)
+    expect((await worktreeOf(ignored))?.kept).toEqual({ ignoredFiles: 1 })
+    expect((await worktreeOf(forked))?.kept).toEqual({ sessions: [fork] })
+    expect((await shown()).attempts.map(({ worktree }) => [worktree?.phase, worktree?.kept])).toEqual([
+      ['ready', undefined],
+      ['ready', true],
+      ['ready', true],
+    ])
+    // Nothing is removed later by itself.
+    await ignored.play(shell('more.txt'))
+    expect((await worktreeOf(ignored))?.phase).toBe('ready')
+  })
+
+  it('does not believe a session that says it was told of a pick', async () => {
+    const { test, sessions } = await withRound()
+    const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
+    await worked(sessions)
+    const stranger = await test.create()
+    for (const by of [one.id, other.id, stranger.id, 'ses_none']) {
+      const lie = other.command({ type: 'attempt.pass-over', number: 1, by })
+      await expect(lie).rejects.toMatchObject({ code: 'conflict' })
+    }
+    await expect(stranger.command({ type: 'attempt.pick' })).rejects.toMatchObject({ code: 'conflict' })
+    expect((await other.state()).round?.pick).toBeUndefined()
+  })
+
+  it('ends with one picked attempt if two are picked at the same time', async () => {
+    const { sessions, shown } = await withRound()
+    await worked(sessions)
+    await Promise.all(sessions.map((session) => session.command({ type: 'attempt.pick' })))
+    const isOver = async () => {
+      const states = await Promise.all(sessions.map((session) => session.state()))
+      return states.map(({ round }) => [round?.pick?.state, round?.pick?.due]).toSorted()
+    }
+    await expect.poll(isOver, { timeout: 10_000 }).toEqual([
+      ['passed-over', false],
+      ['picked', false],
+    ])
+    const { picked, attempts } = await shown()
+    expect(attempts.find(({ attempt }) => attempt === picked)?.pick).toBe('picked')
+  })
+
+  it.each([1, 2, 3])('is completed by a restart after step %i', async (step) => {
+    const { test, sessions } = await withRound()
+    const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
+    await worked(sessions)
+    const { append } = test.store
+    let left = step
+    // The store of a server that is killed before it has stored the next event of the pick.
+    Object.assign(test.store, {
+      append: async (batch: Parameters<typeof append>[0]) => {
+        const isStep = batch.events.some(({ json }) => /"type":"(attempt|worktree)\./.test(json))
+        if (isStep && left-- <= 0) return new Promise(() => undefined)
+        return append.call(test.store, batch)
+      },
+    })
+    const pick = one.command({ type: 'attempt.pick' })
+    await expect.poll(() => left < 0, { timeout: 10_000 }).toBe(true)
+    await pick
+    Object.assign(test.store, { append })
+    await test.killAndRestart()
+    await reaches(other, 'removed')
+    await settled(one)
+    expect(await one.events('attempt.picked')).toHaveLength(1)
+    expect(await other.events('attempt.passed-over')).toHaveLength(1)
+  })
+})
+
+describe('a check', () => {
+  it('runs the command of the project in the worktree, and records how it ended', async () => {
+    const { sessions, shown } = await withRound(
+      {},
+      { settings: { check: 'pwd; cat made.txt; echo failed >&2; exit 3' } },
+    )
+    const [one] = sessions as [SessionUnderTest]
+    await worked(sessions)
+    await one.command({ type: 'check.run' })
+    const { checks, status } = await one.when((state) => state.checks?.last !== undefined)
+    expect(status).toBe('idle')
+    expect(checks).toMatchObject({
+      last: { exitCode: 3, tail: `${await pathOf(one)}\nx\nfailed\n` },
+    })
+    expect((await shown()).attempts[0]?.check).toMatchObject({ exitCode: 3 })
+    await one.play(shell('more.txt'))
+    expect((await shown()).attempts[0]?.check).toMatchObject({ exitCode: 3, outdated: true })
+  })
+
+  it('is refused without a command, in an untrusted folder, and while a turn runs', async () => {
+    const { test, repository, set, create } = await tested()
+    const session = await create()
+    await reaches(session, 'ready')
+    const refused = (code: string) =>
+      expect(session.command({ type: 'check.run' })).rejects.toMatchObject({ code })
+    await refused('not_supported')
+    await set({ check: 'touch ran' })
+    await refused('conflict')
+    await test.host.trust(repository)
+    await session.submit({ type: 'wait', gate: 'go' })
+    await session.when(({ turn }) => turn !== undefined)
+    await refused('conflict')
+    expect(existsSync(join(await pathOf(session), 'ran'))).toBe(false)
+  })
+
+  it('is ended when it takes too long, is stopped, or the worktree is removed, and its processes too', async () => {
+    const { test, repository, create } = await tested({
+      settings: { check: 'echo started; (sleep 60; touch late) & wait' },
+      limits: { checkMs: 300 },
+    })
+    await test.host.trust(repository)
+    const session = await create()
+    await reaches(session, 'ready')
+    await session.command({ type: 'check.run' })
+    await expect(session.command({ type: 'check.run' })).rejects.toMatchObject({ code: 'conflict' })
+    const { checks } = await session.when((state) => state.checks?.last !== undefined)
+    expect(checks?.last).toMatchObject({ tail: 'started\n', error: { code: 'busy' } })
+    expect(checks?.last?.exitCode).toBeUndefined()
+  })
+
+  it('is recorded as one that did not end if the server ends, and can be run again', async () => {
+    const { test, repository, create, set } = await tested({ settings: { check: 'sleep 60' } })
+    await test.host.trust(repository)
+    const session = await create()
+    await reaches(session, 'ready')
+    await session.command({ type: 'check.run' })
+    await session.when(({ checks }) => checks?.running !== undefined)
+    await test.killAndRestart()
+    const { checks } = await session.when((state) => state.checks?.last !== undefined)
+    expect(checks).toMatchObject({ last: { command: 'sleep 60', error: { code: 'cancelled' } } })
+    await set({ check: 'sleep 61' })
+    await session.command({ type: 'check.run' })
+    await session.command({ type: 'check.stop' })
+    const after = await session.state()
+    expect(after.checks).toMatchObject({ last: { command: 'sleep 61', error: { code: 'cancelled' } } })
+    await set({ check: 'echo fine' })
+    await session.command({ type: 'check.run' })
+    await session.when((state) => state.checks?.last?.exitCode === 0)
+  })
+})

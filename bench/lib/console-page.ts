@@ -16,7 +16,6 @@ declare global {
        */
       appended: { readonly type: string; readonly at: number }[]
       keystrokes: Keystroke[]
-      longTasks: number[]
       /** Milliseconds from now to the first frame in which the condition holds. */
       untilShown(holds: () => boolean): Promise<number>
     }
@@ -95,7 +94,6 @@ export function watch(): void {
   const bench: Window['bench'] = {
     appended: [],
     keystrokes: [],
-    longTasks: [],
     untilShown: (holds) =>
       new Promise((resolve) => {
         const begun = performance.now()
@@ -104,10 +102,6 @@ export function watch(): void {
       }),
   }
   window.bench = bench
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) bench.longTasks.push(entry.duration)
-  }).observe({ type: 'longtask' })
-
   const isOnScreen = (row: Element | undefined) => {
     const box = row?.getBoundingClientRect()
     return box !== undefined && box.height > 0 && box.bottom > 0 && box.top < innerHeight

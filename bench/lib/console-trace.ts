@@ -28,6 +28,44 @@ export async function workAfterMarks(
   page: Page,
   during: () => Promise<void>,
 ): Promise<Work[]> {
+  const { first, thread, tasks } = await traced(browser, page, during)
+  const { appended, from } = await page.evaluate(
+    (name) => ({
+      appended: window.bench.appended,
+      from: performance.getEntriesByName(name).at(-1)?.startTime ?? 0,
+    }),
+    zero,
+  )
+  if (appended.length === 0) throw new Error('Nothing was appended.')
+  const marks = appended.map(({ type, at }) => ({ type, ts: first.ts + (at - from) * 1000 }))
+  const frames = thread.filter(({ name }) => name === 'Commit').map(({ ts }) => ts)
+  return spans(
+    marks,
+    tasks,
+    frames.toSorted((a, b) => a - b),
+  )
+}
+
+/**
+ * The longest task of a page's main thread, in milliseconds: the time in which the thread ran on a processor, and the
+ * time that passed. On a busy machine, the thread waits for a processor in the middle of a task.
+ */
+export type LongestTask = { readonly thread: number; readonly passed: number }
+
+export async function longestTask(
+  browser: Browser,
+  page: Page,
+  during: () => Promise<void>,
+): Promise<LongestTask> {
+  const { tasks } = await traced(browser, page, during)
+  return {
+    thread: Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000,
+    passed: Math.max(...tasks.map(({ dur = 0 }) => dur)) / 1000,
+  }
+}
+
+/** Records what the main thread of a page does, from a mark on. */
+async function traced(browser: Browser, page: Page, during: () => Promise<void>) {
   await browser.startTracing(page, { categories })
   await page.evaluate((name) => {
     window.bench.appended.length = 0
@@ -38,24 +76,12 @@ export async function workAfterMarks(
     traceEvents: TraceEvent[]
   }
   const first = traceEvents.find(({ name }) => name === zero)
-  const { appended, from } = await page.evaluate(
-    (name) => ({
-      appended: window.bench.appended,
-      from: performance.getEntriesByName(name).at(-1)?.startTime ?? 0,
-    }),
-    zero,
-  )
-  if (!first || appended.length === 0) throw new Error('Nothing was appended.')
-  const marks = appended.map(({ type, at }) => ({ type, ts: first.ts + (at - from) * 1000 }))
-  const onThread = ({ ph, pid, tid }: TraceEvent) => ph === 'X' && pid === first.pid && tid === first.tid
+  if (!first) throw new Error('The trace has no mark.')
+  const onThread = ({ ph, pid, tid, ts }: TraceEvent) =>
+    ph === 'X' && pid === first.pid && tid === first.tid && ts >= first.ts
   const thread = traceEvents.filter(onThread)
   const tasks = thread.filter(({ name }) => name === 'RunTask').toSorted((a, b) => a.ts - b.ts)
-  const frames = thread.filter(({ name }) => name === 'Commit').map(({ ts }) => ts)
-  return spans(
-    marks,
-    tasks,
-    frames.toSorted((a, b) => a - b),
-  )
+  return { first, thread, tasks }
 }
 
 type Marks = readonly { readonly type: string; readonly ts: number }[]

@@ -34,6 +34,7 @@ export function consoleRules(): Rule[] {
       instead: 'session data knows no feature. What only one feature uses belongs there.',
     },
     { folder: 'call', packages: [], instead: 'a call is shown from its block alone.' },
+    { folder: 'remarks', packages: [], instead: 'a remark knows lines, not the feature that shows them.' },
   ]
   const below = layers.length
   const feature = (folder: string, packages: string[] = [], features: string[] = []) =>

@@ -1,13 +1,12 @@
 import type { FileChange } from '@parley/protocol'
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import { hasFocusClaim } from '../base/focus.ts'
-import { plural, visible } from '../base/format.logic.ts'
+import { visible } from '../base/format.logic.ts'
 import { preferences } from '../base/preferences.ts'
-import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { announce } from '../parts/announcer.tsx'
 import { Button } from '../parts/button.tsx'
-import { prompts } from '../session-data/prompts.ts'
+import { UnsentRemarks } from '../remarks/unsent-remarks.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { jumpTo, requestedFiles } from '../session-data/shown-changes.ts'
 import { BranchPart } from './branch-part.tsx'
@@ -16,8 +15,6 @@ import { CommitBar } from './commit-bar.tsx'
 import { emptyText } from './compared-text.logic.ts'
 import { FileChanges } from './file-changes.tsx'
 import { FileList } from './file-list.tsx'
-import { remarksPrompt } from './remarks.logic.ts'
-import { remarksOf } from './remarks.ts'
 import { handleReviewKey, type ReviewActions, showPath } from './review-keys.ts'
 import { ScopeChoice } from './scope-choice.tsx'
 import { useChanges } from './use-changes.ts'
@@ -133,32 +130,6 @@ function useFocusOnOpen(place: RefObject<HTMLElement | null>, isShown: boolean):
   useEffect(() => {
     if (isShown && hasFocusClaim('changes')) place.current?.querySelector<HTMLElement>('h3 button')?.focus()
   }, [place, isShown])
-}
-
-function UnsentRemarks() {
-  const sessionId = useSessionId()
-  const store = remarksOf(sessionId)
-  const { comments: remarks } = useStore(store)
-  if (!useMay('prompt') || remarks.length === 0) return null
-  const send = () => {
-    prompts.submit({
-      sessionId,
-      delivery: 'queue',
-      parts: [{ type: 'text', text: remarksPrompt(remarks) }],
-    })
-    store.set({ comments: [] })
-  }
-  return (
-    <div className="flex items-center gap-2 border-t border-line bg-card px-4 py-2 text-sm">
-      <span className="flex-1">{plural(remarks.length, 'remark')}</span>
-      <Button look="quiet" onClick={() => store.set({ comments: [] })}>
-        Delete
-      </Button>
-      <Button look="primary" onClick={send}>
-        Send {plural(remarks.length, 'remark')}
-      </Button>
-    </div>
-  )
 }
 
 /** Jumps to the first of the requested files, and lists those that have no changes. */

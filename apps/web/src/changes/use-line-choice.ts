@@ -6,6 +6,7 @@ import {
   useRef,
   useState,
 } from 'react'
+import { afterLongPress } from '../base/long-press.ts'
 import type { DiffLine, Hunk } from '../parts/diff/lines.logic.ts'
 
 /** Adjacent lines of one hunk, by their indexes. `open`: the last line is still to be tapped. */
@@ -110,28 +111,6 @@ export function useLineChoice({ hunks, place, onEdit }: Options) {
     onCancel: () => setChoice(undefined),
     handlers: { onPointerDown, onKeyDown, onContextMenu },
   }
-}
-
-const longPressMs = 500
-/** A finger that moves farther scrolls. */
-const stillPixels = 10
-
-function afterLongPress({ clientX, clientY }: PointerEvent, act: () => void): void {
-  const over = new AbortController()
-  const { signal } = over
-  const end = () => {
-    clearTimeout(timer)
-    over.abort()
-  }
-  const timer = setTimeout(() => {
-    end()
-    act()
-  }, longPressMs)
-  const move = (event: globalThis.PointerEvent) => {
-    if (Math.hypot(event.clientX - clientX, event.clientY - clientY) > stillPixels) end()
-  }
-  addEventListener('pointermove', move, { signal })
-  for (const type of ['pointerup', 'pointercancel'] as const) addEventListener(type, end, { signal })
 }
 
 function neighbour(place: HTMLElement | null, row: HTMLElement, by: number): HTMLElement | undefined {

@@ -10,13 +10,14 @@ import {
 } from 'react'
 import { amount, plural } from '../base/format.logic.ts'
 import { addressOf, type SessionRoute } from '../base/route.logic.ts'
-import { replaceRoute } from '../base/route.ts'
 import { tokenSpans } from '../parts/code/code-block.tsx'
 import { highlightLines } from '../parts/code/highlight.ts'
 import type { TokenLines } from '../parts/code/highlight.worker.ts'
 import { languageOfFile } from '../parts/code/languages.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
+import type { Remark } from '../remarks/remarks.logic.ts'
 import { type CodeMatch, type CodeRow, type CodeText, maxRowLength, rowOfLine } from './rows.logic.ts'
+import type { useFileLines } from './use-file-lines.ts'
 import { useFileMarks } from './use-file-marks.ts'
 
 /** The height of a row in pixels, as in files.css. */
@@ -32,10 +33,12 @@ type Props = {
   now: CodeMatch | undefined
   query: string
   list: RefObject<CodeList | null>
+  lines: ReturnType<typeof useFileLines>
+  remarks: readonly Remark[]
 }
 
 /** The lines of a file. Only those in view are rendered. */
-export function CodeView({ code, route, wrap, found, now, query, list }: Props) {
+export function CodeView({ code, route, wrap, found, now, query, list, lines, remarks }: Props) {
   const { rows } = code
   const scroller = useRef<HTMLDivElement>(null)
   const tokens = useTokens(code.lines, route.file)
@@ -53,12 +56,18 @@ export function CodeView({ code, route, wrap, found, now, query, list }: Props) 
   }))
   useShowLine(route, rows, (index) => virtualizer.scrollToIndex(index, { align: 'center' }))
   useFileMarks(scroller, { found, now, length: query.length })
+  const { range } = lines
+  const isCurrent = (line: number) =>
+    line === route.line || (range !== undefined && range.from <= line && line <= range.to)
+  const isRemarked = (at: number) =>
+    remarks.some(({ line, firstLine = line, side }) => side === 'after' && firstLine <= at && at <= line)
   const digits = String(rows.at(-1)?.line ?? 1).length
   return (
     <ScrollRegion
       ref={scroller}
       label={`Lines of ${route.file}`}
       className={`file-lines min-h-0 flex-1 overflow-auto ${wrap ? 'wraps' : ''}`}
+      {...lines.handlers}
     >
       <div
         className="relative min-w-full"
@@ -76,10 +85,11 @@ export function CodeView({ code, route, wrap, found, now, query, list }: Props) 
               ref={wrap ? virtualizer.measureElement : undefined}
               data-index={index}
               className="row"
-              data-current={row.line === route.line || undefined}
+              data-current={isCurrent(row.line) || undefined}
+              data-remarked={isRemarked(row.line) || undefined}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <LineNumber row={row} route={route} digits={digits} />
+              <LineNumber row={row} route={route} digits={digits} onNumber={lines.onNumber} />
               <RowText row={row} tokens={tokens?.[row.line - 1]} />
             </div>
           )
@@ -94,10 +104,15 @@ export function CodeView({ code, route, wrap, found, now, query, list }: Props) 
   )
 }
 
-type LineNumberProps = { row: CodeRow; route: Props['route']; digits: number }
+type LineNumberProps = {
+  row: CodeRow
+  route: Props['route']
+  digits: number
+  onNumber: Props['lines']['onNumber']
+}
 
 /** The number of a line, which links to the line. A click puts the line into the address. */
-function LineNumber({ row, route, digits }: LineNumberProps) {
+function LineNumber({ row, route, digits, onNumber }: LineNumberProps) {
   const to: SessionRoute = { ...route, line: row.line }
   if (row.from > 0)
     return (
@@ -114,11 +129,8 @@ function LineNumber({ row, route, digits }: LineNumberProps) {
       aria-label={`Line ${row.line}`}
       className="number"
       style={{ minWidth: `${digits}ch` }}
-      onClick={(event) => {
-        if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
-        event.preventDefault()
-        replaceRoute(to)
-      }}
+      data-line={row.line}
+      onClick={(event) => onNumber(event, row.line)}
     >
       {row.line}
     </a>

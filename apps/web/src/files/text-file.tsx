@@ -2,10 +2,16 @@ import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { preferences } from '../base/preferences.ts'
 import type { SessionRoute } from '../base/route.logic.ts'
 import { replaceRoute } from '../base/route.ts'
+import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
+import type { DiffLine } from '../parts/diff/lines.logic.ts'
+import { useRemarkEditor } from '../remarks/remark-form.tsx'
+import type { Remark } from '../remarks/remarks.logic.ts'
 import { type CodeList, CodeView } from './code-view.tsx'
+import { FileRemarks } from './file-remarks.tsx'
 import { FindInFile } from './find-in-file.tsx'
 import { codeText, matchesIn } from './rows.logic.ts'
+import { type LineRange, useFileLines } from './use-file-lines.ts'
 
 type Props = {
   text: string
@@ -29,6 +35,18 @@ export function TextFile({ text, route, finding, onFind }: Props) {
   useEffect(() => {
     if (row !== undefined) list.current?.showRow(row)
   }, [row, place, wanted])
+  const editor = useRemarkEditor(route.file)
+  // A remark on an earlier version would name lines that are elsewhere by now.
+  const enabled = useMay('prompt') && route.rev === undefined
+  const onRemark = (range: LineRange) => editor.onEdit(linesOf(code.lines, range))
+  const lines = useFileLines({ route, lines: code.lines.length, enabled, onRemark })
+  const chosen = lines.range ?? (route.line === undefined ? undefined : { from: route.line, to: route.line })
+  const thenFocus = <Args extends unknown[]>(act: (...args: Args) => void) => {
+    return (...args: Args) => {
+      act(...args)
+      list.current?.focus()
+    }
+  }
   const close = () => {
     onFind(false)
     list.current?.focus()
@@ -52,7 +70,31 @@ export function TextFile({ text, route, finding, onFind }: Props) {
           onClose={close}
         />
       )}
-      <CodeView code={code} route={route} wrap={wrap} found={found} now={now} query={wanted} list={list} />
+      <CodeView
+        {...{ code, route, wrap, found, now, list, lines }}
+        query={wanted}
+        remarks={enabled ? editor.remarks : none}
+      />
+      {enabled && (
+        <FileRemarks
+          editor={{ ...editor, onSave: thenFocus(editor.onSave), onCancel: thenFocus(editor.onCancel) }}
+          range={chosen}
+          onRemark={onRemark}
+          onCancel={lines.onCancel}
+        />
+      )}
     </>
   )
+}
+
+const none: readonly Remark[] = []
+const mostLines = 500
+
+/** The chosen lines as a diff has them; of very many, the last ones. */
+function linesOf(lines: readonly string[], { from, to }: LineRange): DiffLine[] {
+  const first = Math.max(from, to - mostLines + 1)
+  return lines.slice(first - 1, to).map((text, index) => {
+    const number = first + index
+    return { type: 'same', text, before: number, after: number }
+  })
 }

@@ -17,6 +17,8 @@ export type RemarkEditor = {
   readonly editing: Editing | undefined
   /** Opens the form for a remark on adjacent lines of a hunk. */
   onEdit(lines: readonly DiffLine[]): void
+  /** Opens the form for a remark that is written. */
+  onOpen(remark: Remark): void
   onWrite(text: string): void
   onSave(text: string): void
   onCancel(): void
@@ -34,6 +36,7 @@ export function useRemarkEditor(path: string): RemarkEditor {
       const written = remarks.find((one) => samePlace(one, empty))
       setEditing(lines.length === 1 && written ? written : { ...empty, text: written?.text ?? '' })
     },
+    onOpen: setEditing,
     onWrite: (text) => setEditing((before) => before && { ...before, text }),
     onSave(text) {
       if (!editing) return

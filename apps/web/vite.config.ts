@@ -72,7 +72,7 @@ function withPrecacheList(): Plugin {
 
 export default defineConfig({
   root: import.meta.dirname,
-  // Addresses are relative to the base element, in which the server writes the path under which it is reached.
+  // Addresses are relative to the base element, in which the server writes the path at which it is reached.
   base: './',
   plugins: [withoutUnused(), withoutZod(), react(), tailwindcss(), withPrecacheList()],
   resolve: { conditions: ['source', 'module', 'browser', 'development|production'] },

@@ -36,7 +36,7 @@ export type EmbedOptions = Pick<
   readonly token: string
   /** The public URL of the server, e.g. https://example.org; a function if the URL is known only later. */
   readonly url: string | (() => string)
-  /** The path under which Parley is mounted, e.g. /parley. Without it, Parley answers every path. */
+  /** The path at which Parley is mounted, e.g. /parley. Without it, Parley answers every path. */
   readonly base?: string
   /**
    * Serves the console too. `url` and `base` must then be the URL and the path that browsers use, and `access` must be

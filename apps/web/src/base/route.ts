@@ -1,7 +1,7 @@
 import { addressOf, type Route, routeOf } from './route.logic.ts'
 import { createStore, useStore } from './store.ts'
 
-/** The path under which the server is reached, with a slash at the end. The page's base element contains it. */
+/** The path at which the server is reached, with a slash at the end. The page's base element contains it. */
 export const basePath = new URL(document.baseURI).pathname
 
 /** The path of the page below `basePath`, with slashes around it. */

@@ -153,7 +153,7 @@ export function KeysSection() {
           name="singleKeys"
           state={state}
           label="Single-key shortcuts"
-          note="When off, a letter, sign or digit alone is not a shortcut. Digits then answer only the request that has the focus."
+          note="When off, a letter, digit or symbol alone is not a shortcut. Digits then answer only the request that has the focus."
         />
       </div>
       <Groups

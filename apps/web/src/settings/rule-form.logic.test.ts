@@ -29,7 +29,7 @@ it('makes a rule of the fields that are filled in', () => {
 
 it.each([
   ['without a tool', {}, /tool name/],
-  ['with a text and no field', { tool: 'Bash', field: ' ', text: 'rm *' }, /input field/],
+  ['with a text and no field', { tool: 'Bash', field: ' ', text: 'rm *' }, /field of the tool’s input/],
   ['with a relative folder', { tool: 'Bash', folder: 'shop' }, /full path/],
   ['that allows everything', { tool: '*', decision: 'allow' as const }, /allow everything/],
 ])('refuses a rule %s', (_, fields, why) => {

@@ -31,7 +31,8 @@ export const emptyRule: RuleForm = {
 export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } {
   const [tool, field, folder] = [form.tool.trim(), form.field.trim(), form.folder.trim()]
   if (tool === '') return { problem: 'Enter a tool name, or * for every tool.' }
-  if (form.text !== '' && field === '') return { problem: 'Enter the input field to match.' }
+  if (form.text !== '' && field === '')
+    return { problem: 'Name the field of the tool’s input that the pattern applies to.' }
   if (tool === '*' && form.text === '' && form.decision === 'allow')
     return {
       problem: 'This rule would allow everything. Name a tool, or choose the mode Bypass in a session.',

@@ -137,7 +137,7 @@ function AddRule({ onAdded }: { onAdded: () => void }) {
               />
             </Labelled>
             {text('tool', 'Tool, as the agent names it (* for every tool)', 'Bash', { first: true })}
-            {text('field', 'Input field', 'command')}
+            {text('field', 'Field of the tool’s input', 'command')}
             {text('text', 'Pattern (* matches anything; empty: every use of the tool)', '*git push*')}
             <Labelled label="Agent">
               <Select

@@ -63,8 +63,8 @@ function GoOn({
 }
 
 /**
- * True if the prompt is a message to the model and started a turn. A session can be forked before and rewound
- * to such prompts only.
+ * True if the prompt is a message to the model and started a turn. A session can be forked only before such a prompt,
+ * and rewound only to such a prompt.
  */
 function startedTurn({ turnId, delivery, parts: [first] }: BlockOf<'prompt'>): boolean {
   const isCommand = first?.type === 'command' && (first.name === 'compact' || first.name === 'rewind')

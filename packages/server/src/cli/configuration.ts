@@ -223,7 +223,7 @@ function nodeUrlOf({ value, from }: Given<string>): string {
 /** Returns the place with the prefix `machine:`, as it is stored in sessions. */
 function placeOf({ value, from }: Given<string>): string {
   if (value.startsWith('volume:'))
-    throw refusal(`${from} cannot name a volume yet. Give the name of a machine.`)
+    throw refusal(`${from} takes the name of a machine. Names that start with "volume:" are not supported.`)
   const name = value.replace(/^machine:/, '')
   if (/^[\w.-]{1,64}$/.test(name)) return `machine:${name}`
   throw refusal(`${from} takes a name of up to 64 letters, digits, dots, dashes and underscores.`)

@@ -49,7 +49,7 @@ export class Rejoin {
     return adapter.capabilities.rejoin || released !== undefined
   }
 
-  /** True if the record must be read and added to the log before the next turn. */
+  /** True if the agent's record must be read, and its outside turns added to the log, before the next turn. */
   get isRequired(): boolean {
     return (!this.#link || this.#isBehind) && this.isDue
   }

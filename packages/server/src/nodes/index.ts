@@ -16,7 +16,7 @@ type NodesOptions = {
   readonly ownership: PostgresOwnership
   /** The token that all nodes share. */
   readonly token: string
-  /** The address under which the other nodes reach this node. */
+  /** The address at which the other nodes reach this node. */
   readonly url: () => string
   readonly metrics: NodeMetrics
   readonly log: NodeLog

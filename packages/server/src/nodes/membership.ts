@@ -83,8 +83,8 @@ export class Membership {
   }
 
   /**
-   * Takes over sessions. A session that could not be recovered is released, so the next scan finds it again. The
-   * growing pause limits these attempts.
+   * Takes over sessions. A session that could not be recovered is released, so the next scan finds it again. Each
+   * attempt lengthens the pause before the next one.
    */
   #takeOver(gone: readonly PeerNode[]): void {
     if (this.#takingOver || performance.now() < this.#pausedUntil) return

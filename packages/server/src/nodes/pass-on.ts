@@ -33,7 +33,7 @@ type Directory = Pick<PostgresOwnership, 'living' | 'whereabouts'>
 export type PassOnOptions = {
   readonly directory: Directory
   readonly credential: PeerCredential
-  /** The address under which the other nodes know this node. */
+  /** The address at which the other nodes reach this node. */
   readonly url: () => string
   /** The token that all nodes share. */
   readonly token: string

@@ -26,7 +26,7 @@ export class PeerCredential {
   readonly #url: () => string
   readonly #numbers: NodeNumbers
 
-  /** `url` is the address under which the other nodes know this node; empty until the address is known. */
+  /** `url` is the address at which the other nodes reach this node; empty until the address is known. */
   constructor(token: string, url: () => string, numbers: NodeNumbers) {
     // The derivation of the key is slow on purpose, so that a program cannot find a short shared token by trying
     // guesses against a bearer token.

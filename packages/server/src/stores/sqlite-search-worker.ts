@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { isDamaged, removeSearchFile, SqliteSearchFile } from './sqlite-search-file.ts'
 
-/** A call to the thread that works on the file of the index. The answer has the same number. */
+/** A call to the worker thread that owns the file of the search index. Its answer has the same `number`. */
 export type SearchCall = {
   readonly number: number
   readonly method: 'cursor' | 'cursors' | 'add' | 'remove' | 'find' | 'close'

@@ -18,7 +18,7 @@ export type Recordings = {
    * Matches names and paths of the machine on which the recordings were made. A recording must not contain any of them.
    */
   readonly traces: RegExp
-  /** True if every block that is written was streamed. */
+  /** True if the agent must have streamed every text and thinking block that it completes. */
   readonly streamsAll?: boolean
   read(name: string): unknown
   outputs(name: string): readonly AgentOutput[]

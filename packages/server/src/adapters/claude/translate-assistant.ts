@@ -100,7 +100,7 @@ function takeBlock(
   }
 }
 
-/** Finds the streamed block that this block completes: the first unwritten block of the same type. */
+/** Finds the streamed block that this block completes: the first one of the same type that is not `written`. */
 function claim(
   state: TranslateState,
   message: NativeAssistant,

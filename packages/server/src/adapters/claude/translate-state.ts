@@ -72,6 +72,7 @@ export type StreamBlock = {
   readonly id: string
   /** True if a part of the block has been output. */
   readonly begun: boolean
+  /** True if the complete block has arrived. */
   readonly written: boolean
   /** The turn in which the block started. Deltas that arrive in another turn are dropped. */
   readonly turn: number | undefined

@@ -20,7 +20,7 @@ export function beginSubagents(
   return sequence(state, ...steps)
 }
 
-/** Begins a subagent of `multi_agent_v2`. Codex reports its state changes, not the tool that was called. */
+/** Records the start of a subagent of `multi_agent_v2`, with a tool call, because Codex does not report that call. */
 export function followSubagent(
   state: TranslateState,
   item: NativeSubagentItem,

@@ -83,7 +83,7 @@ function comparedWithLedger(
     if (!head?.ledger) return { findings: [] }
     throw new ParleyError(
       'validation_error',
-      'A head of the ledger needs the ledger: give its export with --ledger.',
+      'To check a head of the ledger, also give an export of the ledger with --ledger.',
     )
   }
   const ledger = verifyLedger(linesOf(resolve(context.cwd, file)), keys, head?.ledger)

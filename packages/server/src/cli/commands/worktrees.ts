@@ -75,7 +75,7 @@ export async function removeWorktree(
   const orphan = worktrees.find(({ name, session }) => name === reference && !session)
   if (orphan) {
     if (options.ifNothingLost && lossText(orphan.loss) !== 'nothing')
-      throw new ParleyError('conflict', `It would lose ${lossText(orphan.loss)}.`)
+      throw new ParleyError('conflict', `Removing ${orphan.path} would lose ${lossText(orphan.loss)}.`)
     await client.call('removeOrphan', { params: { name: orphan.name }, query: { branch } })
     return report(context, options, { name: orphan.name, path: orphan.path }, `Removed ${orphan.path}.`)
   }

@@ -71,7 +71,7 @@ function addAgentSetup({ add, run }: Pick<Registry, 'add' | 'run'>): void {
     .option('--json', 'print the agent as JSON')
     .addHelpText(
       'after',
-      '\nIt is stored in config.json. It runs as you, on this machine, whenever one of its sessions is used.',
+      '\nThe agent is stored in config.json. Its program runs as you, on this machine, in every session with this agent.',
     )
     .action(run(async () => (await load()).addAgent))
   add('forget', 'remove an agent that you added', 'parley agents forget mine')

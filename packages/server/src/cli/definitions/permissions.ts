@@ -31,7 +31,10 @@ function addRules({ add: addToProgram, under, run }: Registry): void {
     .argument('<decision>', 'allow, ask, deny or disable')
     .argument('<tool>', 'the name of the tool, or "*" for every tool')
     .addOption(
-      list('--match <field=pattern>', 'an input field and a pattern (* matches anything); repeatable'),
+      list(
+        '--match <field=pattern>',
+        "a field of the tool's input and a pattern (* matches anything); repeatable",
+      ),
     )
     .option(
       '--folder <folder>',

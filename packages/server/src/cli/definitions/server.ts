@@ -39,7 +39,7 @@ export function addServe({ add, run }: Registry): void {
     .option('--place <name>', 'the name of this machine among the nodes (default: made from its machine id)')
     .option(
       '--decide-from <callers>',
-      'who may decide: anywhere (default), or devices: browsers, but no token',
+      'who may decide: browsers and tokens (anywhere, the default), or browsers only (devices)',
     )
     .option(
       '--decide-by-link <decisions>',

@@ -7,7 +7,7 @@ export type PublicAddress = {
   readonly origin: string
   /** The host as a browser sends it. Browsers omit the default port; a proxy may add it. */
   readonly hosts: readonly string[]
-  /** The path under which a proxy serves Parley, such as /parley; empty if Parley is at the root. */
+  /** The path at which a proxy serves Parley, such as /parley; empty if Parley is at the root. */
   readonly prefix: string
 }
 

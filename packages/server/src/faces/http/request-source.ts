@@ -90,7 +90,7 @@ export function urlHost(hostname: string): string {
   return isIPv6(hostname) ? `[${hostname}]` : hostname
 }
 
-/** The URLs under which other machines reach a server that listens here. */
+/** The URLs at which other machines reach a server that listens here. */
 export function remoteUrls({ hostname, port, isSecure }: Bound): string[] {
   const names = isWildcard(hostname) ? outerAddresses(hostname === '0.0.0.0') : [hostname]
   return names.map((name) => urlAt({ hostname: name, port, ...(isSecure && { isSecure }) }))

@@ -69,12 +69,22 @@ const sideOf = (side: ChangeSide | undefined, against: string) =>
 /** Returns a function that reports whether the change of a path is staged, completely or in part. */
 async function stagingOf(look: Look, against: string) {
   const names = ['diff', '--name-only', '-z', '--no-renames', '--relative'] as const
-  const [staged, unstaged] = await Promise.all([look([...names, '--cached', against]), look(names)])
-  const [inIndex, inFolder] = [staged, unstaged].map(({ stdout }) => new Set(pathsIn(stdout)))
+  const staged = pathsIn((await look([...names, '--cached', against])).stdout)
+  // Git looks at every file of the folder unless it is given paths, and usually nothing is staged.
+  const inFolder = staged.length > 0 ? await look([...names, ...asPaths(staged)]) : undefined
+  const [all, changedSince] = [new Set(staged), new Set(pathsIn(inFolder?.stdout ?? ''))]
   return (path: string): Pick<FileChange, 'staged'> => {
-    if (!inIndex?.has(path)) return {}
-    return { staged: inFolder?.has(path) ? 'part' : 'all' }
+    if (!all.has(path)) return {}
+    return { staged: changedSince.has(path) ? 'part' : 'all' }
   }
+}
+
+const maxNamedPaths = 200
+
+/** Arguments that restrict a command to the paths; none if there are too many, or if a name is not valid Unicode. */
+function asPaths(paths: readonly string[]): readonly string[] {
+  const canBeNamed = paths.length <= maxNamedPaths && !paths.some((path) => path.includes('\uFFFD'))
+  return canBeNamed ? ['--', ...paths] : []
 }
 
 /** The differences between two stored trees. */

@@ -233,6 +233,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/stores`,
       `${server}/tools`,
       `${server}/workspace/session-folder.ts`,
+      `${server}/workspace/worktrees.ts`,
       `${server}/index.ts`,
     ],
     packages: [

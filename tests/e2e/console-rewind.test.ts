@@ -82,10 +82,9 @@ const files = (page: Page) =>
   page.getByRole('dialog', { name: 'Go back to here' }).getByRole('group', { name: 'Files' })
 
 /** A session in which a command of the agent wrote files. */
-async function written(page: Page): Promise<string> {
+async function written(page: Page, cwd = server.project): Promise<string> {
   const { id } = await server.call<{ id: string }>('/api/sessions', {
-    agent: 'claude',
-    cwd: server.project,
+    ...{ agent: 'claude', cwd },
     mode: 'bypass',
     prompt: fact('dill'),
   })
@@ -104,6 +103,29 @@ async function written(page: Page): Promise<string> {
   await eventually(async () => (await state()).snapshots?.turns.filter(isComplete).length).toBe(2)
   return id
 }
+
+it('a fork in a worktree has the files of that moment, and the agent there remembers what was said before', async () => {
+  const folder = server.repository('forked')
+  writeFileSync(join(folder, 'mine.txt'), 'not committed\n')
+  const { page, consoleErrors } = await openTab({ load: false })
+  const id = await written(page, folder)
+  await openMenu(page, 'Write files.')
+  await page.getByRole('menuitem', { name: 'Fork from here' }).press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Fork from here' })
+  await dialog.getByRole('checkbox', { name: 'In a worktree, with the files of that moment' }).press('Space')
+  await dialog.getByText('with the files as they were before this prompt', { exact: false }).waitFor()
+  expect(await seriousFindings(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Fork' }).click()
+  await page.waitForURL((url) => url.pathname.startsWith('/sessions/') && !url.pathname.endsWith(id))
+  const said = await remembered(page)
+  expect(said).toContain('dill')
+  expect(said).not.toContain('Write files.')
+  const path = `/api${new URL(page.url()).pathname}?tail=0`
+  const { cwd } = await server.call<SessionState>(path)
+  expect(readFileSync(join(cwd, 'mine.txt'), 'utf8')).toBe('not committed\n')
+  expect([folder, cwd].map((place) => existsSync(join(place, 'herb.txt')))).toEqual([true, false])
+  expect(consoleErrors).toEqual([])
+})
 
 const goBack = async (page: Page, words: string) => {
   await openMenu(page, words)

@@ -2,6 +2,8 @@ import {
   type Answers,
   type CommandInput,
   type Delivery,
+  defined,
+  type ForkWorktree,
   newId,
   ParleyError,
   type PermissionScope,
@@ -57,10 +59,13 @@ export type Commands = {
   ): Promise<Receipt>
   answer(sessionId: string, requestId: string, answers: Answers, options?: CommandOptions): Promise<Receipt>
   configure(sessionId: string, settings: SessionSettings, options?: CommandOptions): Promise<Receipt>
-  /** Copies the session: all of it, or the part before the turn of the prompt `before`. */
+  /**
+   * Copies the session: all of it, or what happened before the turn of the prompt `before`. With `worktree`, the copy
+   * works in a new worktree, with the files of that moment.
+   */
   fork(
     sessionId: string,
-    options?: CommandOptions & { before?: string; title?: string },
+    options?: CommandOptions & { before?: string; title?: string; worktree?: ForkWorktree },
   ): Promise<Receipt & { sessionId: string }>
   compact(sessionId: string, options?: CommandOptions): Promise<Receipt>
   /** Ends the agent's process; the session is kept. */
@@ -133,8 +138,8 @@ export function createCommands(options: CommandsOptions): Commands {
       command(sessionId, { type: 'question.answer', requestId, answers }, given),
     configure: (sessionId, settings, given) =>
       command(sessionId, { type: 'session.configure', ...settings }, given),
-    async fork(sessionId, { before, title, ...rest } = {}) {
-      const fields = { ...(before !== undefined && { before }), ...(title !== undefined && { title }) }
+    async fork(sessionId, { before, title, worktree, ...rest } = {}) {
+      const fields = defined({ before, title, worktree })
       const receipt = await command(sessionId, { type: 'session.fork', ...fields }, rest)
       if (receipt.sessionId !== undefined) return { ...receipt, sessionId: receipt.sessionId }
       throw new ParleyError('internal_error', 'The reply to session.fork has no session id.')

@@ -26,6 +26,7 @@ export const capabilityNames = [
   'resume',
   'fork',
   'forkBefore',
+  'forkElsewhere',
   'aside',
   'interrupt',
   'steer',

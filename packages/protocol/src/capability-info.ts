@@ -42,6 +42,7 @@ const capabilityDetails: Readonly<Record<CapabilityName, readonly [CapabilityTyp
   resume: ['session', 'The conversation continues after a restart of the agent'],
   fork: ['session', 'A session can be copied with its conversation'],
   forkBefore: ['session', 'A session can be copied with its conversation up to an earlier prompt'],
+  forkElsewhere: ['session', 'The copy of a session can work in another folder'],
   aside: [
     'session',
     'The agent answers a question from a copy of its conversation that is stored nowhere, without tools',

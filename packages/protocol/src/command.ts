@@ -9,7 +9,7 @@ import { RewindFiles } from './rewind.ts'
 import { SessionOptions, SessionSettings } from './session.ts'
 import { CommandSignature } from './signed-answer.ts'
 import { taggedUnion } from './tagged-union.ts'
-import { BranchFate } from './worktree.ts'
+import { BranchFate, ForkWorktree } from './worktree.ts'
 
 const base = { commandId: CommandId }
 
@@ -102,6 +102,10 @@ export const Command = taggedUnion('type', [
         'The new session contains what happened before the turn of this prompt. Absent: everything',
     }),
     title: z.string().optional(),
+    worktree: ForkWorktree.optional().meta({
+      description:
+        'The new session works in a new worktree, with the files as they were at that moment. Absent: in the same folder, as it is',
+    }),
   }),
   /** Records that another session continues the work. The host sends this command when it creates that session. */
   z.strictObject({ ...base, type: z.literal('session.hand-over'), into: SessionId }),

@@ -19,6 +19,10 @@ export const NewWorktree = z.strictObject({
 })
 export type NewWorktree = z.infer<typeof NewWorktree>
 
+/** A worktree for a fork. It begins at the commit that was checked out at the moment of the fork, with the files of that moment. */
+export const ForkWorktree = NewWorktree.pick({ branch: true, copy: true })
+export type ForkWorktree = z.infer<typeof ForkWorktree>
+
 /** The worktree of a session, as it was planned when the session was created. */
 export const PlannedWorktree = z.object({
   branch: z.string().meta({ description: 'The branch that was made for it' }),
@@ -26,6 +30,7 @@ export const PlannedWorktree = z.object({
   from: z.string().optional().meta({ description: 'The name of the branch that was at that commit' }),
   path: z.string(),
   source: z.string().meta({ description: 'The work tree from which it was made' }),
+  tree: z.string().optional().meta({ description: 'The snapshot whose files it gets; those of a fork' }),
   copy: z.array(z.string()).optional().meta({ description: 'The ignored files to copy from there' }),
   remote: z.literal(true).optional().meta({
     description:

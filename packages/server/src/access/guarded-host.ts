@@ -317,6 +317,7 @@ async function expectCommand(
     expectScopes(principal, scopesOfCommand(command, requested.mode))
   }
   if (command.type === 'session.fork' && limits?.sessions) throw outsideLimits('Forking sessions')
+  if (command.type === 'session.fork' && command.worktree && limits?.folders) throw worktreeOutside()
   if (command.type === 'branch.merge') await permittedFolders(host, limits, foldersOfMerge(command))
   if (command.type === 'session.configure') await permittedFolders(host, limits, command.options?.directories)
 }
@@ -352,7 +353,7 @@ async function withSource<Input>(host: Host, principal: Principal, input: Input)
 /** The folders of a new session as real paths. Throws ParleyError `forbidden` unless the limits permit the session. */
 async function permittedCreation(host: Host, limits: Limits, input: unknown): Promise<object> {
   const { agent = '', cwd = '', options, worktree } = fieldsOf(input)
-  if (worktree && limits.folders) throw outsideLimits('A worktree, which is in the data folder,')
+  if (worktree && limits.folders) throw worktreeOutside()
   if (limits.sessions) throw outsideLimits('Creating sessions')
   if (!permitsAgent(limits, agent)) throw outsideLimits(`The agent ${agent}`)
   const [folder] = await permittedFolders(host, limits, [cwd])
@@ -375,3 +376,5 @@ async function permittedFolders(
     }),
   )
 }
+
+const worktreeOutside = () => outsideLimits('A worktree, which is in the data folder,')

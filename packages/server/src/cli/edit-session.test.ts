@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TurnSnapshots } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
+import { git } from '../workspace/hostile-repository-under-test.ts'
 import { agentLines } from './commands/agents.ts'
 import { createHome, type Home } from './program-under-test.ts'
 
@@ -36,6 +37,14 @@ describe('commands about sessions', () => {
     const before = blocks.find(({ type }: { type: string }) => type === 'prompt').id
     const earlier = await home.run(['fork', id, '--before', before, '--json'])
     expect(JSON.parse(earlier.stdout)).toMatchObject({ turns: 0, forkedFrom: { sessionId: id, before } })
+    const app = join(home.folder, 'app')
+    mkdirSync(app)
+    git(app, 'init', '-q')
+    git(app, 'commit', '-q', '--allow-empty', '-m', 'first')
+    await home.run(['run', 'demo', 'help', '--cwd', app])
+    const apart = await home.run(['fork', 'last', '--worktree', '--branch', 'other', '--json'])
+    expect(JSON.parse(apart.stdout)).toMatchObject({ turns: 1, worktree: { branch: 'other' } })
+    expect((await home.run(['fork', id, '--branch', 'x'])).stderr).toContain('--worktree')
     const unknown = await home.run(['fork', id, '--before', 'prm_unknown'])
     expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no prompt with that id') })
   })

@@ -277,10 +277,11 @@ function configure(
  */
 function fork(
   state: SessionState,
-  { commandId, before }: CommandOf<'session.fork'>,
+  { commandId, before, worktree }: CommandOf<'session.fork'>,
   context: DecideContext,
 ): Decision {
   need(context, before === undefined ? 'fork' : 'forkBefore')
+  if (worktree) need(context, 'forkElsewhere')
   expectNoTurn(state, 'Wait until it ends, then fork.')
   refuseIf(
     waitsForWorktree(state),

@@ -87,6 +87,8 @@ const inabilities = {
   fork: 'cannot fork a session. Create a new one',
   forkBefore:
     'cannot fork its conversation before an earlier prompt. Fork the whole session, or create a new one',
+  forkElsewhere:
+    'keeps the copy of a conversation in the folder of the original. Fork the session without a worktree',
   hostTools: 'does not support host tools',
   images: 'does not accept images',
   mcp: 'does not support MCP servers for a session',

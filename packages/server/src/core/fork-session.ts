@@ -8,6 +8,7 @@ import {
   type ForkOrigin,
   isKnown,
   ParleyError,
+  type PlannedWorktree,
   type SessionCreation,
   type SessionEvent,
   type SessionState,
@@ -40,6 +41,8 @@ type ForkDetails = {
   readonly title: string | undefined
   /** The prompt before which the session is forked, and the point before its turn. */
   readonly before?: { readonly promptId: string; readonly point: LogPoint } | undefined
+  /** The worktree in which the fork works, and its folder there. Absent: the fork works in the folder of the original. */
+  readonly place?: { readonly worktree: PlannedWorktree; readonly cwd: string } | undefined
   readonly by: Actor | undefined
 }
 
@@ -125,19 +128,22 @@ async function copyForFork(
 }
 
 /** `project` comes from the state of the original, because `session.created` of earlier versions does not have it. */
-type Origin = Pick<SessionCreation, 'forkPoint' | 'project' | 'worktree'> & { forkedFrom: ForkOrigin }
+type Origin = Pick<SessionCreation, 'forkPoint' | 'project' | 'worktree'> & {
+  readonly forkedFrom: ForkOrigin
+  readonly cwd?: string
+}
 
 /**
  * The end of the copy, and the fork point of the conversation. If the original has not forked its own conversation
  * yet, its pending fork point is used.
  */
-function originOf(parent: SessionState, { before }: ForkDetails): Origin {
+function originOf(parent: SessionState, { before, place }: ForkDetails): Origin {
   const { id, seq, project, forkPending, forkPoint: pending } = parent
-  const worktree = parent.worktree && sharedWorktree(id, parent.worktree)
+  const shared = parent.worktree && { worktree: sharedWorktree(id, parent.worktree) }
   const { promptId, point } = before ?? {}
   const forkedFrom = { sessionId: id, seq: point?.seq ?? seq, ...defined({ before: promptId }) }
   const forkPoint = point?.forkPoint ?? (forkPending ? pending : undefined)
-  return { forkedFrom, ...defined({ project, forkPoint, worktree }) }
+  return { forkedFrom, ...defined({ project, forkPoint }), ...(place ?? shared) }
 }
 
 /** A fork of an attempt is no attempt of the round. */

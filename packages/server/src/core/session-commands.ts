@@ -145,16 +145,20 @@ async function restorePlan(
  */
 async function copyFor(
   command: Command,
-  { services, log }: SessionContext,
+  context: SessionContext,
   decideContext: DecideContext,
 ): Promise<ForkCopy | undefined> {
   if (command.type !== 'session.fork') return undefined
+  const { services, log } = context
   const { into } = forked(decide(log.state, command, decideContext).drafts)
-  const { title, before: promptId } = command
+  const { title, before: promptId, worktree } = command
   const { point, actor: by } = decideContext
   const before = promptId !== undefined && point ? { promptId, point } : undefined
+  const place =
+    worktree &&
+    (await (await import('./fork-worktree.ts')).placeOfFork(context, { worktree, into, title, point }))
   const { forkSession } = await import('./fork-session.ts')
-  return forkSession(services, log.state, into, { title, by, before })
+  return forkSession(services, log.state, into, { title, by, before, place })
 }
 
 function promptToGoBackTo(command: Command): string | undefined {

@@ -1,9 +1,11 @@
 import {
+  type BranchFate,
   type CommandOf,
   defined,
   type EventDraft,
   errorInfoOf,
   type KnownWorktree,
+  type LeftOut,
   losesNothing,
   ParleyError,
   type SessionState,
@@ -133,11 +135,30 @@ export class WorktreeSteps {
 
   async #make(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
     const { copied, leftOut } = await worktrees.make(worktree, this.#how(worktree))
+    const missing = worktree.tree === undefined ? [] : await this.#fill(worktrees, worktree, worktree.tree)
+    const without = [...leftOut, ...missing]
     await this.#record('making', {
       type: 'worktree.made',
       ...(copied.length > 0 && { copied: [...copied] }),
-      ...(leftOut.length > 0 && { leftOut: [...leftOut] }),
+      ...(without.length > 0 && { leftOut: without }),
     })
+  }
+
+  /** Gives the folder the files of a snapshot. Returns those whose contents are not stored any more. */
+  async #fill(
+    worktrees: Worktrees,
+    worktree: KnownWorktree,
+    tree: string,
+    branch: BranchFate = 'delete',
+  ): Promise<LeftOut[]> {
+    const { sessionFolder } = this.#context.services
+    try {
+      const restored = await sessionFolder?.restore(worktree.path, { sessionId: this.#state.id, tree })
+      return (restored?.missing ?? []).map((path) => ({ path, reason: 'missing' }))
+    } catch (error) {
+      await worktrees.discard(worktree, { branch })
+      throw error
+    }
   }
 
   #how(worktree: KnownWorktree) {
@@ -193,7 +214,6 @@ export class WorktreeSteps {
   }
 
   async #restore(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
-    const { sessionFolder } = this.#context.services
     const { saved, removed } = worktree
     const { head, leftOut } = await worktrees.make(worktree, {
       ...this.#how(worktree),
@@ -203,16 +223,10 @@ export class WorktreeSteps {
       follows: removed?.missing ?? false,
       branch: 'keep',
     })
-    const restored =
+    const missing =
       saved?.tree && (saved.head ?? head) === head
-        ? await sessionFolder
-            ?.restore(worktree.path, { sessionId: this.#state.id, tree: saved.tree })
-            .catch(async (error: unknown) => {
-              await worktrees.discard(worktree, { branch: 'keep' })
-              throw error
-            })
-        : undefined
-    const missing = (restored?.missing ?? []).map((path) => ({ path, reason: 'missing' }))
+        ? await this.#fill(worktrees, worktree, saved.tree, 'keep')
+        : []
     const without = [...leftOut, ...missing]
     await this.#record('restoring', {
       type: 'worktree.made',

@@ -47,6 +47,10 @@ export type WantedFiles = {
 }
 
 export type AskedWorktree = NewWorktree & {
+  /** The commit at which the branch begins, in place of `base`. */
+  readonly commit?: string
+  /** The work tree from which it is made, if that is not the one of the folder. */
+  readonly source?: string
   /** The recorded project of the folder. */
   readonly project: string
   readonly sessionId: string

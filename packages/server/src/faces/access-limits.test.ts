@@ -377,6 +377,12 @@ describe.each(kinds)('a token that is limited to %s', (kind) => {
     expect(isOutside(answer)).toBe(kind === 'folders')
   })
 
+  it('cannot fork a session into a worktree, which is in the data folder, if it is limited to folders', async () => {
+    const body = { type: 'session.fork', commandId: newId('cmd'), worktree: {} }
+    const answer = await ask(`/api/sessions/${inside}/commands`, body)
+    expect(isOutside(answer)).toBe(kind !== 'agents')
+  })
+
   it('forks its session only if the fork is within the limits', async () => {
     const body = { type: 'session.fork', commandId: newId('cmd') }
     const answer = await ask(`/api/sessions/${inside}/commands`, body)

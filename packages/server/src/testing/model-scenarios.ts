@@ -81,6 +81,13 @@ export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'co
       effect: { path: 'note.txt', text: 'once\n' },
       recall: recalling('thyme', 'mint').recall,
     },
+    forkElsewhere: {
+      ...remembering('thyme'),
+      writes: {
+        prompt: modelPrompt('Write it.', command('printf "once\\n" > note.txt'), done),
+        effect: { path: 'note.txt', text: 'once\n' },
+      },
+    },
     steer: {
       prompt: modelPrompt('Wait.', waiting, { say: 'history' }),
       session: { mode: 'bypass' },

@@ -88,6 +88,10 @@ export const capabilityScripts = {
     effect: { path: 'note.txt', text: 'once\n' },
     recall: 'what did I say?',
   },
+  forkElsewhere: {
+    ...{ first: 'the word is thyme', second: 'what did I say?', says: 'the word is thyme' },
+    writes: { prompt: writing, effect: { path: 'note.txt', text: 'once\n' } },
+  },
   interrupt: {},
   steer: {
     prompt: json({ type: 'text', text: 'on my way' }, { type: 'wait', gate: 'steered' }),

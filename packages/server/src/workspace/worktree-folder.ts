@@ -182,7 +182,7 @@ async function failed({ root, freeBytes }: FolderParts, { stderr }: GitResult): 
   return new ParleyError('conflict', message, { details: { stderr } })
 }
 
-function lost(commit: string): ParleyError {
+export function lost(commit: string): ParleyError {
   const message = `The repository does not have the commit ${commit.slice(0, 12)} any more.`
   return new ParleyError('not_found', message)
 }

@@ -5,7 +5,7 @@ import type { AskedWorktree, WantedFiles, WorktreePlan } from '../core/worktrees
 import { branchOf } from './folder.ts'
 import type { Look } from './git.ts'
 import { ignoredAmong, ignoredFiles } from './worktree-files.ts'
-import { expectSpace, type FolderParts } from './worktree-folder.ts'
+import { expectSpace, type FolderParts, lost } from './worktree-folder.ts'
 import { commitAt, ownRepository } from './worktree-repository.ts'
 
 /** Plans the path, the branch and the first commit of a worktree. Only reads. */
@@ -15,13 +15,16 @@ export async function planWorktree(
   folder: string,
   { project, sessionId, words, wanted, ...asked }: AskedWorktree,
 ): Promise<WorktreePlan> {
-  const { workTree, commonDir } = await ownRepository(folder)
+  const { workTree: top, commonDir } = await ownRepository(folder)
+  const workTree = asked.source === undefined ? top : (await ownRepository(asked.source)).workTree
   if (commonDir !== project)
     throw new ParleyError('not_supported', `${folder} is not the top of a repository or inside one.`)
   await expectSpace(parts)
   const { look } = parts.gitIn({ path: workTree, trusted: false })
-  const { at } = asked
-  const base = at ? { ...at, commit: at.base } : await baseOf(look, workTree, asked.base)
+  const { at, commit } = asked
+  const found = () =>
+    commit === undefined ? baseOf(look, workTree, asked.base) : commitOf(look, workTree, commit)
+  const base = at ? { ...at, commit: at.base } : await found()
   const named = { words, sessionId, ...defined({ suffix: asked.suffix }) }
   const branch = asked.branch ?? (await freeBranch(look, named))
   if (asked.branch !== undefined) await expectFree(look, asked.branch)
@@ -36,7 +39,7 @@ export async function planWorktree(
     ...(copy.length > 0 && { copy }),
     ...(base.remote && { remote: true }),
   }
-  return { worktree, cwd: join(path, relative(workTree, folder)) }
+  return { worktree, cwd: join(path, relative(top, folder)) }
 }
 
 /**
@@ -72,6 +75,13 @@ async function baseOf(look: Look, workTree: string, asked: string | undefined): 
   if (remote !== undefined) return { commit: remote, from: asked, remote: true }
   const message = `There is no branch ${asked}. Choose another one, or fetch it first.`
   throw new ParleyError('validation_error', message, { details: { base: asked } })
+}
+
+/** A commit, with the branch that is checked out if it is at that commit. */
+async function commitOf(look: Look, workTree: string, commit: string): Promise<Base> {
+  if ((await commitAt(look, commit)) !== commit) throw lost(commit)
+  const isHead = (await commitAt(look, 'HEAD')) === commit
+  return { commit, ...defined({ from: isHead ? await branchOf(workTree) : undefined }) }
 }
 
 async function expectFree(look: Look, branch: string): Promise<void> {

@@ -123,6 +123,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       'background',
       'hostTools',
       'forkBefore',
+      'forkElsewhere',
       'aside',
       'cost',
       'structuredOutput',

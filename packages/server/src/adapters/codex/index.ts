@@ -71,6 +71,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       ...commonCapabilities,
       'toolOutputStreaming',
       'forkBefore',
+      'forkElsewhere',
       'aside',
       'hostTools',
       'structuredOutput',

@@ -1,3 +1,4 @@
+import { defined, ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import type { Context } from '../context.ts'
@@ -6,6 +7,12 @@ import { findSession } from '../session-reference.ts'
 import { printResult } from '../terminal/output.ts'
 import { oneLine } from '../terminal/visible.ts'
 
+type ForkOptions = EditOptions & {
+  readonly before?: string
+  readonly title?: string
+  readonly worktree?: boolean
+  readonly branch?: string
+}
 type EditOptions = Flags & { readonly json?: boolean }
 type Patch = { readonly title: string } | { readonly archived: boolean } | { readonly pinned: boolean }
 
@@ -45,15 +52,13 @@ function patchText(id: string, body: Patch, { commandLine }: Context): string {
 }
 
 /** Forks a session: from its end, or from the state before one of its prompts. */
-export async function fork(
-  reference: string,
-  options: EditOptions & { readonly before?: string; readonly title?: string },
-  context: Context,
-): Promise<number> {
-  const { before, title, json } = options
+export async function fork(reference: string, options: ForkOptions, context: Context): Promise<number> {
+  const { before, title, worktree, branch, json } = options
+  if (branch !== undefined && !worktree)
+    throw new ParleyError('validation_error', 'A branch is made only with --worktree.')
   await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
-  const fields = { ...(before !== undefined && { before }), ...(title !== undefined && { title }) }
+  const fields = { ...defined({ before, title }), ...(worktree && { worktree: defined({ branch }) }) }
   const { sessionId } = await server.client.fork(id, fields)
   if (json) {
     const params = { id: sessionId }

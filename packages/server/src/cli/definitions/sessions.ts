@@ -218,11 +218,13 @@ function addEditing({ add, run }: Registry): void {
     'fork',
     'create a session that continues from the current state of another, or from an earlier prompt',
     'parley fork last --title "Other way"',
-    'parley fork last --before prm_01k2…',
+    'parley fork last --before prm_01k2… --worktree',
   )
     .argument(...sessionArgument)
     .option('--before <prompt>', 'fork from the state before this prompt; its id is in show --json')
     .option('--title <title>', 'the title of the fork')
+    .option('--worktree', 'work in a new worktree, with the files of that moment')
+    .option('--branch <branch>', 'with --worktree: the name of the new branch')
     .option(...json)
     .action(run(async () => (await load()).fork))
 }

@@ -32,6 +32,7 @@ const notCarried: readonly CapabilityName[] = [
   'structuredOutput',
   'retraction',
   'forkBefore',
+  'forkElsewhere',
 ]
 
 /**

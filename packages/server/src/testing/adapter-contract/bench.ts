@@ -90,7 +90,7 @@ export class Bench implements AsyncDisposable {
 
   /** Stops the host as a server does, and starts another on the same store. */
   async restart(
-    more: Pick<HostOptions, 'tools' | 'toolEnv' | 'limits' | 'sessionFolder'> = {},
+    more: Pick<HostOptions, 'tools' | 'toolEnv' | 'limits' | 'sessionFolder' | 'worktrees'> = {},
   ): Promise<void> {
     await this.#host.close()
     this.#host = await createHost({ adapters: [this.#world.adapter()], store: this.#store, ...more })

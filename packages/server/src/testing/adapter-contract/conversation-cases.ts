@@ -4,13 +4,23 @@ import { backgroundCase } from './background-cases.ts'
 import { Turn } from './bench.ts'
 import { type CapabilityCases, play, refusedCommand, start } from './capability-case.ts'
 import { forkBeforeCase } from './fork-before-cases.ts'
+import { forkElsewhereCase } from './fork-elsewhere-case.ts'
 import { showRejoin } from './rejoin-case.ts'
 import { steerCases } from './steer-cases.ts'
 
 /** Capabilities about the course of a conversation: restarts, forks, and commands during and between turns. */
 export const conversationCases: Pick<
   CapabilityCases,
-  'background' | 'resume' | 'fork' | 'forkBefore' | 'aside' | 'interrupt' | 'steer' | 'compaction' | 'rejoin'
+  | 'background'
+  | 'resume'
+  | 'fork'
+  | 'forkBefore'
+  | 'forkElsewhere'
+  | 'aside'
+  | 'interrupt'
+  | 'steer'
+  | 'compaction'
+  | 'rejoin'
 > = {
   background: {
     ...backgroundCase,
@@ -54,6 +64,7 @@ export const conversationCases: Pick<
     refused: (bench) => refusedCommand(bench, { type: 'session.fork' }),
   },
   forkBefore: forkBeforeCase,
+  forkElsewhere: forkElsewhereCase,
   aside: asideCase,
   interrupt: {
     title: 'a cancelled turn leaves the agent connected',

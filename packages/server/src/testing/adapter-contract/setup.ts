@@ -126,6 +126,7 @@ export type CapabilityScenarios = {
   readonly resume: Memory
   readonly fork: Memory
   readonly forkBefore: Recall
+  readonly forkElsewhere: Memory & { readonly writes: Scenario & { readonly effect: FileEffect } }
   /** `calls` is a path that makes the agent, when it is asked aside, call a tool for `effect` and then say what it knows. */
   readonly aside: Omit<Recall, 'facts'> & {
     readonly fact: Fact

@@ -213,7 +213,15 @@ it('the table `reads` contains every route that reads data shared by all nodes',
   // These routes are not compared: the list of nodes marks the node that answers, projects have branches only
   // where their folders are, a preview needs snapshots, the session has neither a worktree nor a pull
   // request, and entries are added to the ledger some time after their events.
-  const others = ['listNodes', 'listProjects', 'previewRewind', 'getWorktree', 'getPullRequest', 'listAudit']
+  const others = [
+    'listNodes',
+    'listProjects',
+    'previewRewind',
+    'getWorktree',
+    'getPullRequest',
+    'getCheckLogs',
+    'listAudit',
+  ]
   expect([...Object.keys(reads), ...others].sort()).toEqual(shared.sort())
 })
 
@@ -239,6 +247,14 @@ it('a client whose calls each reach a different node can follow a session and an
   })
   await vi.waitUntil(async () => !(await client.call('getSession', { params })).turn, 30_000)
   await client.close?.()
+})
+
+it('a commit message is suggested on any node, by the agent of the node that owns the session', async () => {
+  for (const _ of nodes)
+    expect(await reply('suggestMessage', { params, body: { paths: ['a.txt'] } })).toMatchObject({
+      by: 'agent',
+      message: expect.stringContaining('- a.txt'),
+    })
 })
 
 it('a chat is continued, read and stopped on any node', async () => {

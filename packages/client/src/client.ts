@@ -1,8 +1,10 @@
 import {
   defined,
+  type NewRoundInput,
   type NewSessionInput,
   newId,
   ParleyError,
+  type Round,
   type SessionEvent,
   type SessionState,
   type UnknownEvent,
@@ -45,6 +47,8 @@ export type Client = ClientParts &
     readonly call: Call
     readonly access: Access
     createSession(input: NewSessionInput, options?: { signal?: AbortSignal }): Promise<SessionState>
+    /** Gives one prompt to several agents, each in a worktree of its own. */
+    createRound(input: NewRoundInput, options?: { signal?: AbortSignal }): Promise<Round>
     /**
      * The recorded and live items of a session, as an async iterable. If the signal aborts, the iterable ends
      * without an error.
@@ -101,6 +105,8 @@ export function createClient(options: ClientOptions): Client {
     access: createAccess(http.call),
     createSession: (input, given) =>
       http.call('createSession', { body: { commandId: newId('cmd'), ...input }, signal: given?.signal }),
+    createRound: (input, given) =>
+      http.call('createRound', { body: { commandId: newId('cmd'), ...input }, signal: given?.signal }),
     feed: (sessionId, given) => createFeedIterator(follow, sessionId, { ...given, pick: (item) => item }),
     events: (sessionId, given) => createFeedIterator(follow, sessionId, { ...given, pick: eventOf }),
     mirror: (sessionId, given) => createMirror(parts, sessionId, given),

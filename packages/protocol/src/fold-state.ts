@@ -7,10 +7,10 @@ import { isCopied, withFailedRestore, withoutRewind, withRestore, withRewind } f
 import { newRound, roundFolds, withTurnTime } from './fold-round.ts'
 import { withSnapshot } from './fold-snapshots.ts'
 import { plannedWorktree, withSaved, worktreeFolds } from './fold-worktree.ts'
-import { isNews } from './news-event.ts'
 import { type Prompt, promptText } from './prompt.ts'
 import { unredacted } from './redaction.ts'
 import { dueRestore, type KnownTask, type OpenRequest, type SessionState } from './session-state.ts'
+import { isNews } from './session-summary.ts'
 import { isWorktreeUnderWay } from './worktree.ts'
 
 /**

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { runningInBackground } from './background.ts'
 import { defined } from './defined.ts'
 import { ErrorCode } from './error.ts'
+import type { SessionEvent } from './event.ts'
 import type { Prompt } from './prompt.ts'
 import { AttemptPick, type KnownRound, RoundPart } from './round-part.ts'
 import { SessionState } from './session-state.ts'
@@ -94,4 +95,39 @@ function failureOf({ turn, lastTurn }: SessionState): TurnFailure | undefined {
   if (turn || (lastTurn?.outcome !== 'failed' && lastTurn?.outcome !== 'unknown')) return undefined
   const { outcome, error } = lastTurn
   return { outcome, ...(error && { code: error.code, message: error.message.slice(0, maxFailureText) }) }
+}
+
+/**
+ * Events that do not change `updatedAt`, by which the session list is sorted: starts and ends of processes, changes
+ * that a person makes in the session list, forks, and what the host records by itself.
+ */
+const bookkeeping: ReadonlySet<string> = new Set([
+  'agent.connected',
+  'agent.disconnected',
+  'session.renamed',
+  'session.archived',
+  'session.unarchived',
+  'session.pinned',
+  'session.unpinned',
+  'session.forked',
+  'session.handed-over',
+  'session.released',
+  'log.sealed',
+  'snapshot.taken',
+  'worktree.made',
+  'worktree.prepared',
+  'worktree.removed',
+  'worktree.kept',
+  'attempt.settled',
+  'attempt.passed-over',
+])
+
+/**
+ * True if the event changes `updatedAt`. A setting that an agent reports by itself, e.g. at its start, does not change
+ * `updatedAt`; a requested setting does.
+ */
+export function isNews(event: SessionEvent): boolean {
+  if (event.type === 'session.configured')
+    return event.requested !== undefined || event.mcpServers !== undefined
+  return !bookkeeping.has(event.type)
 }

@@ -16,10 +16,11 @@ import {
 import { createFeedLoops, type Host, type SearchQuery, type SessionChange } from '../core/index.ts'
 import { expectSigned } from './answer-signature.ts'
 import { creatingRounds, readingRounds } from './guarded-rounds.ts'
-import { expectNoLimits, outsideLimits } from './outside-limits.ts'
 import {
   actorOf,
+  expectNoLimits,
   expectScopes,
+  outsideLimits,
   type Principal,
   permitsAgent,
   permitsFolder,

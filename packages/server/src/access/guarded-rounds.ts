@@ -7,8 +7,7 @@ import {
   validationError,
 } from '@parley/protocol'
 import type { Host } from '../core/index.ts'
-import { outsideLimits } from './outside-limits.ts'
-import { expectScopes, type Principal, permitsAgent, permitsSession } from './principal.ts'
+import { expectScopes, outsideLimits, type Principal, permitsAgent, permitsSession } from './principal.ts'
 
 /** The operations that read rounds. They show only the attempts within the limits. */
 export function readingRounds(

@@ -13,15 +13,16 @@ export {
   machinePrincipal,
   unstoredCaller,
 } from './holders.ts'
-export { expectNoLimits, outsideLimits } from './outside-limits.ts'
 export { invitePrefix, People } from './people.ts'
 export {
   actorOf,
   expectGrantable,
+  expectNoLimits,
   expectRevocable,
   expectScopes,
   holds,
   maySee,
+  outsideLimits,
   type Principal,
   permitsFolder,
   permitsSession,

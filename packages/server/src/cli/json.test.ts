@@ -27,7 +27,7 @@ const elsewhere = [
   ...['people role', 'people disable', 'people enable', 'devices revoke', 'worktrees remove'],
   'worktrees restore',
   // These commands need a repository.
-  ...['changes', 'discard', 'commit', 'push', 'pr'],
+  ...['changes', 'discard', 'commit', 'push', 'pr', 'merge', 'round', 'rounds show', 'rounds pick', 'check'],
 ]
 
 function leavesOf(command: Command, path = ''): { path: string; command: Command }[] {
@@ -82,7 +82,7 @@ it('with --json, every command prints JSON and nothing else to stdout', async ()
   }
   await print('run', ['demo', 'help'])
   for (const path of ['sessions', 'nodes', 'whoami', 'agents', 'token', 'projects']) await print(path)
-  for (const path of ['devices', 'notify', 'notify list', 'worktrees']) await printNothing(path)
+  for (const path of ['devices', 'notify', 'notify list', 'worktrees', 'rounds']) await printNothing(path)
   await client.prompt(id, 'show a permission')
   const isAsking = async () =>
     (await client.call('getSession', { params: { id }, query: {} })).requests.length > 0

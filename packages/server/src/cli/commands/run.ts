@@ -339,7 +339,7 @@ function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer
   return createRunAnswerer(asked, { stop, onDecision: (requestId) => decided.add(requestId) })
 }
 
-function modeOf(given: string | undefined): PermissionMode | undefined {
+export function modeOf(given: string | undefined): PermissionMode | undefined {
   if (given === undefined) return undefined
   const mode = PermissionMode.safeParse(given)
   if (mode.success) return mode.data
@@ -349,7 +349,7 @@ function modeOf(given: string | undefined): PermissionMode | undefined {
   )
 }
 
-async function promptOf(given: string | undefined, { stdin }: Context): Promise<string> {
+export async function promptOf(given: string | undefined, { stdin }: Context): Promise<string> {
   if (given !== undefined && given !== '-') return checkedPrompt(given)
   if (given === undefined && stdin.isTTY) {
     throw new ParleyError('validation_error', 'No prompt was given. Write it after the agent, in quotes.')

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { withListedEvents } from './scripts/listed-events.ts'
 import { withoutZod } from './scripts/without-zod.ts'
 
 /** The build is written into the server package, which serves it in development and when published. */
@@ -20,7 +21,8 @@ function withoutUnused(): Plugin {
     enforce: 'pre',
     transform(code, id) {
       if (!/[\\/]packages[\\/]protocol[\\/]src[\\/][\w-]+\.ts$/.test(id)) return undefined
-      const plain = withPureSchemas(code.replace(description, '').replace(summary, "$1'',"))
+      const listed = /[\\/]event\.ts$/.test(id) ? withListedEvents(code) : code
+      const plain = withPureSchemas(listed.replace(description, '').replace(summary, "$1'',"))
       return { code: /[\\/](api|[\w-]+-routes)\.ts$/.test(id) ? withoutShapes(plain) : plain, map: null }
     },
   }

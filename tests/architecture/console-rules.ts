@@ -54,6 +54,7 @@ export function consoleRules(): Rule[] {
   feature('palette', ['cmdk'], ['sessions'])
   feature('plan')
   feature('request')
+  feature('round', [], ['changes'])
   feature('sessions')
   feature('settings', ['uqr'])
   feature('sign-in')

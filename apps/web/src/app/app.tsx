@@ -23,6 +23,7 @@ const pages = {
   inbox: lazyPart(() => import('../inbox/inbox-page.tsx')),
   settings: lazyPart(() => import('../settings/settings-page.tsx')),
   import: lazyPart(() => import('../import/import-page.tsx')),
+  round: lazyPart(() => import('../round/round-page.tsx')),
 }
 const signedOutPart = lazyPart(() => import('../sign-in/signed-out-page.tsx'))
 const palettePart = lazyPart(() => import('../palette/palette.tsx'))
@@ -116,6 +117,7 @@ function RoutePage({ route }: { route: Route }) {
       return <SessionPage id={route.id} />
     case 'inbox':
     case 'import':
+    case 'round':
     case 'settings':
       return (
         <Lazy key={route.name} part={pages[route.name]} frame={withBackLink}>

@@ -43,7 +43,8 @@ export default function SessionMenu({ onRename, onFind, onHandOff, ...menu }: Pr
   const run = (work: Promise<unknown>) => void work.catch(toastError)
   const fork = async () => navigate({ name: 'session', id: (await client.fork(id)).sessionId })
   const worktree = useSessionState((state) => state.worktree)
-  const { change, remove } = lifecycleEntries({ id, title, pinned, archived, worktree })
+  const round = useSessionState((state) => state.round)
+  const { change, remove } = lifecycleEntries({ id, title, pinned, archived, worktree, round })
   const prompts = useMay('prompt')
   const entries: (MenuEntry | false | undefined)[] = [
     prompts && { label: 'Rename', icon: Pencil, onSelect: onRename },

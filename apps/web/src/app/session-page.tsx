@@ -38,6 +38,7 @@ import { SessionHeader } from './session-header.tsx'
 
 const panelPart = lazyPart(() => import('./side-panel.tsx'))
 const worktreePart = lazyPart(() => import('./worktree-strip.tsx'))
+const roundPart = lazyPart(() => import('./round-strip.tsx'))
 
 /** Fetches the code that most sessions need, ahead of time. */
 export function fetchSessionParts(): void {
@@ -63,6 +64,7 @@ function Session() {
   const status = useSnapshot((snapshot) => snapshot.status)
   const error = useSnapshot((snapshot) => snapshot.error)
   const loaded = useSessionState((state) => state.seq > 0)
+  const isAttempt = useSessionState((state) => state.round !== undefined)
   const panel = useStore(preferences, (state) => state.sidePanel)
   const session = { id: useSessionId(), cwd: useSessionState((state) => state.cwd) }
   useEffect(fetchSessionParts, [])
@@ -88,6 +90,11 @@ function Session() {
       <div className="flex h-full min-h-0">
         <div className="flex min-w-0 flex-1 flex-col">
           <SessionHeader onFind={() => setFinding(true)} />
+          {isAttempt && (
+            <Lazy part={roundPart} frame={() => null}>
+              {(RoundStrip) => <RoundStrip />}
+            </Lazy>
+          )}
           {loaded ? (
             <Timeline findOpen={finding} onFindClose={() => setFinding(false)} />
           ) : (

@@ -53,6 +53,11 @@ export function useAgentName(id: string): string {
   return useAgentNames()(id)
 }
 
+/** The name of an agent, for code that is not a component. */
+export function agentNameOf(id: string): string {
+  return agents.get().agents.find((agent) => agent.id === id)?.name ?? names.get()[id] ?? id
+}
+
 export function useAgentNames(): (id: string) => string {
   const { agents: known } = useAgents()
   const stored = useStore(names)

@@ -8,7 +8,16 @@ export type Route =
   | { readonly name: 'settings'; readonly section?: SettingsSection }
   /** An unknown address. */
   | { readonly name: 'nowhere' }
+  | RoundRoute
   | SessionRoute
+
+/** `attempt`: the number of the attempt whose changes are shown. `against`: the one that it is compared with. */
+export type RoundRoute = {
+  readonly name: 'round'
+  readonly id: string
+  readonly attempt?: number
+  readonly against?: number
+}
 
 /**
  * `seq`: the event that the link points to. `file`: a path in the session's folder, to be shown beside the conversation,
@@ -45,6 +54,9 @@ export function routeOf({ pathname, hash, search = '' }: Address): Route {
   if (first === 'sessions' && second !== undefined) {
     return { name: 'session', id: decoded(second), ...placeIn(search, hash) }
   }
+  if (first === 'rounds' && second !== undefined) {
+    return { name: 'round', id: decoded(second), ...attemptsIn(search) }
+  }
   if (first === 'new') return { name: 'new' }
   if (first === 'inbox') return { name: 'inbox' }
   if (first === 'import') return { name: 'import' }
@@ -54,6 +66,19 @@ export function routeOf({ pathname, hash, search = '' }: Address): Route {
     return section ? { name: 'settings', section } : { name: 'nowhere' }
   }
   return { name: first === undefined ? 'home' : 'nowhere' }
+}
+
+function attemptsIn(search: string): Pick<RoundRoute, 'attempt' | 'against'> {
+  const query = new URLSearchParams(search)
+  const [attempt, against] = [query.get('attempt'), query.get('against')].map(numberOf)
+  return {
+    ...(attempt !== undefined && { attempt }),
+    ...(attempt !== undefined && against !== undefined && { against }),
+  }
+}
+
+function numberOf(text: string | null): number | undefined {
+  return text !== null && /^[1-9]$/.test(text) ? Number(text) : undefined
 }
 
 function placeIn(search: string, hash: string): Pick<SessionRoute, 'seq' | 'file' | 'rev' | 'line'> {
@@ -79,9 +104,16 @@ export function addressOf(route: Route): string {
       return route.section === undefined ? 'settings' : `settings/${route.section}`
     case 'session':
       return `sessions/${encodeURIComponent(route.id)}${placeAddress(route)}`
+    case 'round':
+      return `rounds/${encodeURIComponent(route.id)}${attemptsAddress(route)}`
     default:
       return route.name
   }
+}
+
+function attemptsAddress({ attempt, against }: RoundRoute): string {
+  if (attempt === undefined) return ''
+  return `?attempt=${attempt}${against === undefined ? '' : `&against=${against}`}`
 }
 
 function placeAddress({ seq, file, rev, line }: SessionRoute): string {

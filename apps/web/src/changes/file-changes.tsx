@@ -15,6 +15,7 @@ import { useSessionId } from '../session-data/session-context.tsx'
 import { type Comparison, jump, queryOf } from '../session-data/shown-changes.ts'
 import { statusLetters } from './file-list.tsx'
 import { PartChoice, type ShownPart } from './part-choice.tsx'
+import { usePatchReader } from './patch-reader.ts'
 import { PatchView } from './patch-view.tsx'
 import { markViewed } from './viewed.ts'
 import { useWriting } from './writing.tsx'
@@ -46,6 +47,7 @@ export const FileChanges = memo(function FileChanges({ file, viewed, comparison,
     setWasViewed(viewed)
     setChosen(undefined)
   }
+  const isReview = usePatchReader() === undefined
   const place = useRef<HTMLElement>(null)
   const [before] = useState(() => jump.get().count)
   const asked = useStore(jump, ({ path, count }) => (path === file.path ? count : 0))
@@ -89,7 +91,7 @@ export const FileChanges = memo(function FileChanges({ file, viewed, comparison,
         </button>
         {file.status !== 'deleted' && <FileIconLink to={{ path: file.path }} />}
         {open && <FileButtons file={file} />}
-        <ViewedMark file={file} viewed={viewed} />
+        {isReview ? <ViewedMark file={file} viewed={viewed} /> : <span className="w-3" />}
       </h3>
       {open && !file.binary && <Parts file={file} comparison={comparison} split={split} stamp={stamp} />}
     </section>
@@ -151,6 +153,7 @@ function Parts({ file, ...rest }: PatchProps) {
 function Patch({ file, part, comparison, split, stamp }: PatchProps & { part: ShownPart }) {
   const id = useSessionId()
   const readsAll = useMay('terminal')
+  const read = usePatchReader()
   const place = useRef<HTMLDivElement>(null)
   const [near, setNear] = useState(false)
   const [patch, setPatch] = useState<{ text: string; lines: DiffLines; cut: boolean } | { error: string }>()
@@ -164,16 +167,17 @@ function Patch({ file, part, comparison, split, stamp }: PatchProps & { part: Sh
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new list may mean a new patch
   useEffect(() => {
     if (!near) return
+    const readOwn = (path: string, signal: AbortSignal) =>
+      client.call('getPatch', {
+        params: { id },
+        query: {
+          ...{ path, ...(part ? { side: part } : queryOf(comparison)) },
+          ...(readsAll && { all: 'true' }),
+        },
+        signal,
+      })
     return abortable((signal) =>
-      client
-        .call('getPatch', {
-          params: { id },
-          query: {
-            ...{ path: file.path, ...(part ? { side: part } : queryOf(comparison)) },
-            ...(readsAll && { all: 'true' }),
-          },
-          signal,
-        })
+      (read ?? readOwn)(file.path, signal)
         .then(({ patch: text, cut }) => {
           const lines = diffLines({ path: file.path, patch: text })
           // Several patches may arrive at once during scrolling: render them when there is time.
@@ -185,7 +189,7 @@ function Patch({ file, part, comparison, split, stamp }: PatchProps & { part: Sh
         })
         .catch((thrown: Error) => signal.aborted || setPatch({ error: errorText(thrown) })),
     )
-  }, [near, id, file.path, part, comparison, stamp, readsAll])
+  }, [near, id, file.path, part, comparison, read, stamp, readsAll])
   if (!patch) {
     return <div ref={place} style={{ height: estimatedHeight(file) }} />
   }

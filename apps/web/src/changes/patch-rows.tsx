@@ -5,6 +5,7 @@ import { tokenSpans } from '../parts/code/code-block.tsx'
 import { type DiffLine, type Hunk, lineSigns, lineText } from '../parts/diff/lines.logic.ts'
 import { type RemarkEditor, remarkRow } from '../remarks/remark-form.tsx'
 import type { Colours } from './colours.logic.ts'
+import { usePatchReader } from './patch-reader.ts'
 import { pairsOf } from './split.logic.ts'
 import { isChosen, type LineChoice, placeName } from './use-line-choice.ts'
 import { piecesOf, type Words } from './words.logic.ts'
@@ -120,10 +121,11 @@ type LineNumberProps = Pick<LineProps, 'at' | 'path' | 'choice' | 'onChoose'> & 
 function LineNumber({ line, index, at, path, choice, onChoose, look = '' }: LineNumberProps) {
   const number = line.after ?? line.before
   const chosen = isChosen(choice, at, index) ? 'bg-mark-wash text-mark!' : ''
+  const hasRemarks = usePatchReader() === undefined && may('prompt')
   return (
     <td data-at={placeName(at, index)} className={`number relative ${look} ${chosen}`}>
       {number}
-      {may('prompt') && (
+      {hasRemarks && (
         <button
           type="button"
           tabIndex={-1}

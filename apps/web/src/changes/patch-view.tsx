@@ -8,15 +8,17 @@ import { languageOfFile } from '../parts/code/languages.ts'
 import { type DiffLines, firstLines, type Hunk } from '../parts/diff/lines.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { RemarkForm, useRemarkEditor } from '../remarks/remark-form.tsx'
-import { linesText, type Place, placeOf, samePlace } from '../remarks/remarks.logic.ts'
+import { linesText, type Place, placeOf, type Remark, samePlace } from '../remarks/remarks.logic.ts'
 import { type Colours, coloursOf, type Side, sidesOf } from './colours.logic.ts'
 import { HunkBar } from './hunk-bar.tsx'
 import type { ShownPart } from './part-choice.tsx'
+import { usePatchReader } from './patch-reader.ts'
 import { SplitRows, StackedRows } from './patch-rows.tsx'
 import { useLineChoice } from './use-line-choice.ts'
 import { type Words, wordsOf } from './words.logic.ts'
 
 const shownAtFirst = 300
+const noRemarks: readonly Remark[] = []
 
 type Props = { file: FileChange; part: ShownPart; lines: DiffLines; split: boolean }
 
@@ -24,7 +26,9 @@ type Props = { file: FileChange; part: ShownPart; lines: DiffLines; split: boole
 export const PatchView = memo(function PatchView({ file, part, lines, split }: Props) {
   const { path } = file
   const [limit, setLimit] = useState(shownAtFirst)
-  const { editing, ...editor } = useRemarkEditor(path)
+  const isReview = usePatchReader() === undefined
+  const { editing, ...written } = useRemarkEditor(path)
+  const editor = isReview ? written : { ...written, remarks: noRemarks }
   const total = lines.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
   const hunks = useMemo(() => firstLines(lines.hunks, limit), [lines, limit])
   const place = useRef<HTMLDivElement>(null)
@@ -43,7 +47,8 @@ export const PatchView = memo(function PatchView({ file, part, lines, split }: P
         ref={place}
         className="diff @container max-h-none"
         label={`Changes to ${path}`}
-        {...handlers}
+        // Without remarks, no lines are chosen.
+        {...(isReview ? handlers : { onKeyDown: handlers.onKeyDown })}
       >
         <table className={split ? 'w-full table-fixed' : ''}>
           {split && (

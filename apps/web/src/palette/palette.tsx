@@ -4,6 +4,7 @@ import {
   Archive,
   ChevronLeft,
   ChevronRight,
+  Columns3,
   History,
   Inbox,
   Keyboard,
@@ -25,6 +26,7 @@ import { may } from '../base/self.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Dialog, pageDialog } from '../parts/dialog.tsx'
 import { Shortcut } from '../parts/shortcut.tsx'
+import { trySeveral } from '../session-data/attempt-choices.ts'
 import { collapseOldTurns } from '../session-data/collapsed-turns.ts'
 import { useAllSessions } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
@@ -33,6 +35,7 @@ import { searchNote } from '../sessions/search-note.logic.ts'
 import { StatusMark } from '../sessions/status-mark.tsx'
 import { Entry, groupLook } from './entry.tsx'
 import { FoundHits, isHit } from './found-hits.tsx'
+import { roundCommands } from './round-commands.tsx'
 import { isWithin, SearchFilters } from './search-filters.tsx'
 import { type PaletteCommand, sessionCommands } from './session-commands.tsx'
 import { type SessionSearch, useSessionSearch } from './session-search.ts'
@@ -164,6 +167,9 @@ function Results({ typed, search, filter, onChoose }: ResultsProps) {
           onChoose={onChoose}
         />
       )}
+      {here === undefined && (
+        <CommandGroup heading="This round" commands={roundCommands()} onChoose={onChoose} />
+      )}
       <CommandGroup
         heading="Commands"
         commands={pageCommands.filter(({ scope }) => scope === undefined || may(scope))}
@@ -192,6 +198,7 @@ type CommandGroupProps = {
 }
 
 function CommandGroup({ heading, note = '', commands, onChoose }: CommandGroupProps) {
+  if (commands.length === 0) return null
   return (
     <Command.Group heading={heading} className={groupLook}>
       {commands.map((command) => (
@@ -222,6 +229,7 @@ const pageCommands: readonly (PaletteCommand & { readonly scope?: Scope })[] = [
     shortcut: 'new',
     onSelect: () => navigate({ name: 'new' }),
   },
+  { label: 'Try several agents', scope: 'prompt', icon: Columns3, onSelect: trySeveral },
   {
     label: 'Inbox: approvals and questions',
     icon: Inbox,

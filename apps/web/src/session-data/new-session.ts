@@ -9,7 +9,12 @@ export type NewSessionChoices = {
   readonly mode?: PermissionMode
   readonly model?: string
   readonly effort?: string
+  /** The agents and models that all get the prompt. Absent: one agent gets it. */
+  readonly attempts?: readonly ChosenAttempt[]
 }
+
+/** Without an agent, the row is still to be filled in. */
+export type ChosenAttempt = { readonly agent?: string; readonly model?: string }
 
 export const newSessionChoices = createPersistedStore<NewSessionChoices>('new-session', {})
 

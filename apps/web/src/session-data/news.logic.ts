@@ -58,6 +58,7 @@ const places: Partial<Record<Route['name'], string>> = {
   inbox: 'Inbox',
   import: 'Import a session',
   settings: 'Settings',
+  round: 'Round',
   nowhere: 'Not found',
 }
 

@@ -1,16 +1,19 @@
 import type { ExportFormat, SessionSummary } from '@parley/protocol'
-import { Archive, ArchiveRestore, Download, FolderMinus, Pin, PinOff, Trash2 } from 'lucide-react'
+import { Archive, ArchiveRestore, Columns3, Download, FolderMinus, Pin, PinOff, Trash2 } from 'lucide-react'
 import { client } from '../base/client.ts'
+import { navigate } from '../base/route.ts'
 import { may } from '../base/self.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { worktreeRemoval } from '../session-data/worktree-removal.ts'
 import { deleteWithUndo } from './deleting.ts'
 
-type Session = Pick<SessionSummary, 'id' | 'title' | 'pinned' | 'archived' | 'worktree'>
+type Session = Pick<SessionSummary, 'id' | 'title' | 'pinned' | 'archived' | 'worktree'> & {
+  readonly round?: { readonly id: string; readonly attempt: number } | undefined
+}
 
 /** The menu entries to pin, archive and delete a session, without those that the person may not use. */
-export function lifecycleEntries({ id, title, pinned, archived, worktree }: Session): {
+export function lifecycleEntries({ id, title, pinned, archived, worktree, round }: Session): {
   readonly change: readonly MenuEntry[]
   readonly remove: readonly MenuEntry[]
 } {
@@ -30,6 +33,15 @@ export function lifecycleEntries({ id, title, pinned, archived, worktree }: Sess
     icon: FolderMinus,
     onSelect: () => worktreeRemoval.set({ id, title }),
   }
+  const compare: MenuEntry[] = round
+    ? [
+        {
+          label: 'Compare the attempts',
+          icon: Columns3,
+          onSelect: () => navigate({ name: 'round', id: round.id, attempt: round.attempt }),
+        },
+      ]
+    : []
   const remove: MenuEntry = {
     label: 'Delete',
     icon: Trash2,
@@ -37,7 +49,7 @@ export function lifecycleEntries({ id, title, pinned, archived, worktree }: Sess
     onSelect: () => deleteWithUndo({ id, title }),
   }
   return {
-    change: [...(may('prompt') ? [pin, archive] : []), ...(hasWorktree ? [removal] : [])],
+    change: [...compare, ...(may('prompt') ? [pin, archive] : []), ...(hasWorktree ? [removal] : [])],
     remove: may('admin') ? [remove] : [],
   }
 }

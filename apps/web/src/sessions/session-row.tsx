@@ -1,5 +1,5 @@
 import type { SessionSummary } from '@parley/protocol'
-import { Ellipsis, FolderGit2 } from 'lucide-react'
+import { Columns3, Ellipsis, FolderGit2 } from 'lucide-react'
 import { type KeyboardEvent, lazy, memo, Suspense, useId, useLayoutEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useFocusBack } from '../base/focus.ts'
@@ -110,7 +110,11 @@ function RowLink(props: Props & { id: string }) {
           </span>
         )}
       </span>
-      {isInWorktree(session) && <span className="sr-only"> in a worktree</span>}
+      {session.round ? (
+        <span className="sr-only"> {roundText(session.round)}</span>
+      ) : (
+        isInWorktree(session) && <span className="sr-only"> in a worktree</span>
+      )}
     </Link>
   )
 }
@@ -147,8 +151,17 @@ function Facts({ session, projectName, branch }: Props) {
           <DiffCount added={changed.added} removed={changed.removed} isShort />
         </span>
       )}
-      {isInWorktree(session) && (
-        // The text for screen readers is at the end of the row.
+      {session.round && (
+        // What the numbers mean is at the end of the row, for screen readers.
+        <span
+          title={roundText(session.round)}
+          className={`flex shrink-0 items-center gap-0.5 tabular-nums ${session.round.pick === 'picked' ? 'text-good' : ''}`}
+        >
+          <Columns3 size={13} aria-hidden />
+          {session.round.attempt}/{session.round.count}
+        </span>
+      )}
+      {isInWorktree(session) && !session.round && (
         <span
           aria-hidden
           title={branch === undefined ? 'Worktree' : `Worktree of the branch ${visible(branch)}`}
@@ -158,6 +171,11 @@ function Facts({ session, projectName, branch }: Props) {
       )}
     </>
   )
+}
+
+function roundText({ attempt, count, pick }: NonNullable<SessionSummary['round']>): string {
+  const outcome = { picked: ', picked', 'passed-over': ', passed over' }
+  return `attempt ${attempt} of ${count}${pick ? outcome[pick] : ''}`
 }
 
 type RenameFieldProps = { session: { id: string; title: string }; onDone: () => void }

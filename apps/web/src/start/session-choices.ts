@@ -1,4 +1,4 @@
-import type { AgentInfo, ExpectedSession, PermissionMode } from '@parley/protocol'
+import type { AgentInfo, ExpectedSession, PermissionMode, WorktreeOffer } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
@@ -23,11 +23,10 @@ import { changeNewSession, newSessionChoices } from '../session-data/new-session
 import { newSessionKey } from '../session-data/prompt-draft.ts'
 import { draftOf } from '../session-data/prompts.ts'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
+import { attemptsOf, sharedModes } from './attempts.logic.ts'
+import { type ChosenWorktree, makeSession } from './make-session.ts'
 
 const typedFolder = () => newSessionChoices.get().folder ?? preferences.get().folder ?? ''
-
-/** The worktree of the new session. An empty base is the commit that is checked out. */
-export type ChosenWorktree = { readonly base?: string; readonly copy: readonly string[] }
 
 export type SessionChoices = ReturnType<typeof useSessionChoices>
 
@@ -37,17 +36,19 @@ export function useSessionChoices() {
   const last = useStore(preferences, (state) => state.agent)
   const wanted = chosen ?? last
   const agent = pickAgent(found.agents, wanted)
+  const { attempts, modes } = useAttempts(found.agents, agent)
   const { setProblem, ...folder } = useFolder()
-  const { settings, ...settingChoices } = useSettings(agent)
+  const { settings, ...settingChoices } = useSettings(agent, modes)
   // Not stored: the person decides for each session whether to trust the folder.
   const [trust, chooseTrust] = useState(false)
   const [worktree, chooseWorktree] = useState<ChosenWorktree>()
+  const [offer, setOffer] = useState<WorktreeOffer>()
   const [sending, setSending] = useState(false)
   const draft = draftOf(newSessionKey).text
   const attachments = useAttachments(newSessionKey, agent)
   const session = agent && { agent: agent.id, cwd: folder.cwd, ...settings }
   // The agent of a session with a worktree cannot be started before the worktree is made.
-  useAnnouncement(draft, worktree ? undefined : session)
+  useAnnouncement(draft, worktree || attempts ? undefined : session)
 
   const start = async () => {
     if (!session || sending) return
@@ -58,18 +59,16 @@ export function useSessionChoices() {
     const [text, attached] = [draft.get(), attachments.list]
     const prompt = promptParts(text, attached)
     try {
-      const { id, cwd } = await client.createSession({
-        ...session,
-        ...(trust && { trust }),
-        ...(worktree && { worktree: requested(worktree) }),
-        ...(prompt.length > 0 && { prompt }),
-      })
+      const asked = { session, trust, worktree, prompt, attempts }
+      const { route, cwd } = await (attempts
+        ? (await import('./make-round.ts')).makeRound({ ...asked, attempts })
+        : makeSession(asked))
       // Keeps text that was written after the prompt was sent.
       if (draft.get() === text) draft.set('')
       for (const one of attached) attachments.remove(one.id)
       newSessionChoices.set({})
-      setPreferences({ agent: session.agent, folder: worktree ? session.cwd : cwd })
-      navigate({ name: 'session', id })
+      setPreferences({ agent: session.agent, folder: cwd })
+      navigate(route)
     } catch (thrown) {
       const wrong = folderProblem(thrown)
       setProblem(wrong)
@@ -83,11 +82,15 @@ export function useSessionChoices() {
     ...settingChoices,
     agent,
     notice: agentNotice(found.agents, wanted, agent),
+    attempts,
+    modes,
     chooseAgent: (id: string) => changeNewSession({ agent: id }),
     trust,
     chooseTrust,
     worktree,
     chooseWorktree,
+    offer,
+    setOffer,
     draft,
     attachments,
     sending,
@@ -95,9 +98,14 @@ export function useSessionChoices() {
   }
 }
 
-function requested({ base, copy }: ChosenWorktree) {
-  return { ...(base && { base }), copy: [...copy] }
+/** The attempts of a round, if several agents were asked for, and the modes that can be chosen. */
+function useAttempts(agents: readonly AgentInfo[], agent: AgentInfo | undefined) {
+  const chosen = useStore(newSessionChoices, (state) => state.attempts)
+  const attempts = chosen && agent && attemptsOf(chosen, agents, agent.id)
+  return { attempts, modes: attempts ? sharedModes(attempts, agents) : (agent?.modes ?? noModes) }
 }
+
+const noModes: readonly PermissionMode[] = []
 
 function useFolder() {
   const last = useStore(preferences, (state) => state.folder)
@@ -126,7 +134,7 @@ function useFolder() {
 /**
  * Mode, model and effort. A choice is ignored if the agent does not offer it or the person may not make it.
  */
-function useSettings(agent: AgentInfo | undefined) {
+function useSettings(agent: AgentInfo | undefined, modes: readonly PermissionMode[]) {
   const {
     mode: chosenMode = 'ask',
     model: chosenModel = '',
@@ -135,7 +143,7 @@ function useSettings(agent: AgentInfo | undefined) {
   const models = useModels(agent)
   const decides = useMay('decide')
   const wanted = decides || !isWide(chosenMode) ? chosenMode : 'ask'
-  const mode = !agent || agent.modes.includes(wanted) ? wanted : (agent.modes[0] ?? 'ask')
+  const mode = !agent || modes.includes(wanted) ? wanted : (modes[0] ?? 'ask')
   const model = models.some(({ id }) => id === chosenModel) ? chosenModel : ''
   const efforts = agent?.capabilities.effort ? effortsOf(models, model) : []
   const effort = efforts.includes(chosenEffort) ? chosenEffort : ''

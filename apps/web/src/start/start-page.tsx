@@ -18,11 +18,13 @@ import { BackToSessions, Link } from '../parts/link.tsx'
 import { NeedsScope } from '../parts/needs-scope.tsx'
 import { AgentChip } from './agent-chip.tsx'
 import type { AgentNotice } from './agent-notice.logic.ts'
+import type { Attempt } from './attempts.logic.ts'
 import { Examples } from './examples.tsx'
 import { FolderField } from './folder-field.tsx'
 import { type SessionChoices, useSessionChoices } from './session-choices.ts'
 
 const recentPart = lazyPart(() => import('./recent.tsx'))
+const attemptsPart = lazyPart(() => import('./attempt-choices.tsx'))
 const worktreePart = lazyPart(() => import('./worktree-choice.tsx'))
 
 /** The page for a new session: one composer, and below it examples, recent projects and recent sessions. */
@@ -68,6 +70,7 @@ function NewSession() {
           }}
         >
           <Task choices={choices} />
+          {choices.attempts && <Attempts choices={choices} attempts={choices.attempts} />}
           <Trust choices={choices} />
           {/* The space is reserved, so that nothing shifts when the choice appears. */}
           <div className="min-h-7 pointer-coarse:min-h-12">
@@ -77,7 +80,9 @@ function NewSession() {
                   <WorktreeChoice
                     cwd={choices.cwd}
                     chosen={choices.worktree}
+                    isNeeded={choices.attempts !== undefined}
                     onChoose={choices.chooseWorktree}
+                    onOffer={choices.setOffer}
                   />
                 )}
               </Lazy>
@@ -98,6 +103,10 @@ function NewSession() {
       </div>
     </div>
   )
+}
+
+function Attempts(props: { choices: SessionChoices; attempts: readonly Attempt[] }) {
+  return <Lazy part={attemptsPart}>{(AttemptChoices) => <AttemptChoices {...props} />}</Lazy>
 }
 
 /** The prompt field, with the folder and the settings below it. */
@@ -127,7 +136,7 @@ function Task({ choices }: { choices: SessionChoices }) {
         findFiles={findFiles}
         side="below"
         rows={3}
-        placeholder={agent ? `Describe a task for ${agent.name}` : 'Describe a task'}
+        placeholder={agent && !choices.attempts ? `Describe a task for ${agent.name}` : 'Describe a task'}
         describedBy={notice && 'agent-notice'}
         className="min-h-24 px-4 pt-3"
         onKey={onKey}
@@ -143,7 +152,7 @@ function Task({ choices }: { choices: SessionChoices }) {
       </div>
       <div className="flex flex-wrap items-center gap-1 px-2 pb-2">
         <AttachButton onFiles={attach} />
-        <AgentChip choices={choices} />
+        {!choices.attempts && <AgentChip choices={choices} />}
         <Settings choices={choices} />
         <button
           type="submit"
@@ -160,8 +169,9 @@ function Task({ choices }: { choices: SessionChoices }) {
 }
 
 function Settings({ choices }: { choices: SessionChoices }) {
-  const { agent, mode, models, model, efforts, effort, chooseMode, chooseModel, chooseEffort } = choices
-  const modes = useChoosable(agent?.modes ?? [], mode)
+  const { agent, attempts, mode, models, model, efforts, effort, chooseMode, chooseModel, chooseEffort } =
+    choices
+  const modes = useChoosable(choices.modes, mode)
   if (!agent) return null
   // An empty model or effort stands for the default of the agent.
   const choosable = models.map((one) => (one.isDefault ? { ...one, id: '' } : one))
@@ -169,24 +179,24 @@ function Settings({ choices }: { choices: SessionChoices }) {
     <SettingsChip
       groups={[
         modeGroup(mode, modes, chooseMode),
-        ...(efforts.length > 0
+        ...(efforts.length > 0 && !attempts
           ? [effortGroup(effort, efforts, { hasDefault: true, onChoose: chooseEffort })]
           : []),
-        ...(models.length > 0 ? [modelGroup(model, choosable, chooseModel)] : []),
+        ...(models.length > 0 && !attempts ? [modelGroup(model, choosable, chooseModel)] : []),
       ]}
     />
   )
 }
 
 /** The description of the chosen mode, and the choice to load the project's settings. */
-function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: SessionChoices }) {
+function Trust({ choices: { agent, attempts, mode, trust, chooseTrust } }: { choices: SessionChoices }) {
   const trusts = useMay('admin')
   return (
     <div className="flex flex-wrap items-center gap-x-4 px-1 pt-1.5 text-xs text-soft">
       <p className={`min-h-6 flex-1 basis-64 pt-0.5 ${mode === 'bypass' ? 'font-medium text-bad' : ''}`}>
         {agent && modeNotes[mode]}
       </p>
-      {trusts && (
+      {trusts && !attempts && (
         <label
           className="flex items-center gap-1.5 pointer-coarse:min-h-11"
           title="Trusts this folder. Otherwise agents load only your own settings."

@@ -5,25 +5,37 @@ import { client } from '../base/client.ts'
 import { abortable } from '../base/effects.ts'
 import { bytes as bytesText, plural, visible } from '../base/format.logic.ts'
 import { useMay } from '../base/self.ts'
-import type { ChosenWorktree } from './session-choices.ts'
+import type { ChosenWorktree } from './make-session.ts'
 
 type Props = {
   cwd: string
   chosen: ChosenWorktree | undefined
+  /** Whether there is no choice but a worktree. */
+  isNeeded: boolean
   onChoose: (worktree: ChosenWorktree | undefined) => void
+  onOffer: (offer: WorktreeOffer | undefined) => void
 }
 
 /** Offers a worktree for the new session, if worktrees can be made of the folder's repository. */
-export default function WorktreeChoice({ cwd, chosen, onChoose }: Props) {
+export default function WorktreeChoice({ cwd, chosen, isNeeded, onChoose, onOffer }: Props) {
   const reads = useMay('read')
   const offer = useOffer(cwd, reads)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another folder has other branches and files
   useEffect(() => onChoose(undefined), [cwd])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the page keeps what was offered last
+  useEffect(() => onOffer(offer), [offer])
+  const isMissing = isNeeded && chosen === undefined && offer !== undefined && !offer.refused
+  // biome-ignore lint/correctness/useExhaustiveDependencies: chosen once when it is needed
+  useEffect(() => {
+    if (isMissing) onChoose({ copy: preselected(offer) })
+  }, [isMissing])
   if (!offer || offer.refused) return null
   return (
     <fieldset className="px-1 pt-1 text-xs text-soft">
       <legend className="sr-only">Worktree</legend>
-      <label className="flex min-h-6 items-center gap-1.5 pointer-coarse:min-h-11">
+      <label
+        className={`flex min-h-6 items-center gap-1.5 pointer-coarse:min-h-11 ${isNeeded ? 'hidden' : ''}`}
+      >
         <input
           type="checkbox"
           checked={chosen !== undefined}

@@ -4,10 +4,10 @@ import { useAgent, useAgentName } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { abortable } from '../base/effects.ts'
 import { navigate } from '../base/route.ts'
+import { ConsequencesDialog, turnRuns } from '../parts/consequences-dialog.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { draftOf } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
-import { ConsequencesDialog, turnRuns } from './consequences-dialog.tsx'
 
 type Props = { prompt: BlockOf<'prompt'>; onClose: () => void }
 

@@ -63,5 +63,5 @@ export function createSessionNews(
 /** True for events that change the entry of a session in the session list. */
 function isShown(event: SessionEvent): boolean {
   if (event.type === 'snapshot.taken') return event.changed !== undefined
-  return /^(session|turn|prompt\.submitted|permission|question)/.test(event.type)
+  return /^(session|turn|prompt\.submitted|permission|question|worktree|check|attempt)/.test(event.type)
 }

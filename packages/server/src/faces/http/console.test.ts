@@ -35,7 +35,16 @@ async function served() {
 describe('the console', () => {
   it('is the same page at each of its URLs, for everybody', async () => {
     const { server, get } = await served()
-    for (const path of ['/', '/open', '/new', '/inbox', '/settings', '/settings/keys', '/sessions/ses_1']) {
+    for (const path of [
+      '/',
+      '/open',
+      '/new',
+      '/inbox',
+      '/settings',
+      '/settings/keys',
+      '/sessions/ses_1',
+      '/rounds/rnd_1',
+    ]) {
       const page = await get(path)
       expect([path, page.status, page.text]).toEqual([path, 200, builtPage])
     }

@@ -16,6 +16,7 @@ const places = [
   '/settings',
   '/settings/:section',
   '/sessions/:id',
+  '/rounds/:id',
 ]
 
 /** Files that must be at the root path: the service worker, and the files that the page's head names. */

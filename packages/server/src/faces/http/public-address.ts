@@ -32,6 +32,7 @@ export const ownPaths = [
   'new',
   'open',
   'pair',
+  'rounds',
   'sessions',
   'settings',
   'sw.js',

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
-import { Button } from '../parts/button.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
 
 type Props = {
   label: string

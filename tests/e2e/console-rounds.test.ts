@@ -88,6 +88,10 @@ describe('a round', () => {
     await page.getByRole('button', { name: /^Agent: / }).press('Enter')
     await page.getByRole('menuitem', { name: 'Try several agents…' }).press('Enter')
     const attempts = page.getByRole('region', { name: 'Attempts' })
+    await attempts.getByRole('button', { name: 'Use one agent' }).press('Enter')
+    await eventually(() => prompt(page).evaluate((field) => field === document.activeElement)).toBe(true)
+    await page.getByRole('button', { name: /^Agent: / }).press('Enter')
+    await page.getByRole('menuitem', { name: 'Try several agents…' }).press('Enter')
     await attempts.getByRole('button', { name: 'Add an attempt' }).press('Enter')
     expect(await attempts.getByRole('button', { name: /^Attempt \d/ }).allTextContents()).toEqual([
       expect.stringContaining('Quick'),
@@ -124,6 +128,7 @@ describe('a round', () => {
     await careful.getByText('Working').waitFor()
     gates.open(task)
     await careful.getByText('Needs an answer').waitFor()
+    await page.getByText('Attempt 2: Needs an answer').waitFor({ state: 'attached' })
     expect(await careful.textContent()).toContain('not told')
     expect(await seriousFindings(page)).toEqual([])
     // The diff below is that of the chosen attempt, which can be compared with another one.

@@ -1,10 +1,11 @@
 import type { Round } from '@parley/protocol'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
 import { agoInWords, plural, visible } from '../base/format.logic.ts'
 import { replaceRoute, useRoute } from '../base/route.ts'
 import { useMay } from '../base/self.ts'
+import { announce } from '../parts/announcer.tsx'
 import { Button } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { BackToSessions } from '../parts/link.tsx'
@@ -13,7 +14,7 @@ import { toastError } from '../parts/toasts.tsx'
 import { registerRound } from '../session-data/open-round.ts'
 import { AttemptColumn } from './attempt-column.tsx'
 import { PickDialog } from './pick-dialog.tsx'
-import { attemptAtFirst, checkableAttempts } from './round.logic.ts'
+import { attemptAtFirst, checkableAttempts, stateText } from './round.logic.ts'
 import { useRound } from './use-round.ts'
 
 const changesPart = lazyPart(() => import('./round-changes.tsx'))
@@ -52,6 +53,7 @@ function Page({ round, error, onDone }: PageProps) {
   const { attempts } = round
   const { to, from, show } = useShownAttempts(round)
   useEffect(() => registerRound({ round, onPick: setPicking }), [round])
+  useAnnouncedStates(round)
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <Head round={round} error={error} />
@@ -85,6 +87,20 @@ function Page({ round, error, onDone }: PageProps) {
       )}
     </div>
   )
+}
+
+/** Tells screen readers when an attempt has come to another state. */
+function useAnnouncedStates({ attempts }: Round): void {
+  const before = useRef(new Map<number, string>())
+  useEffect(() => {
+    const news = attempts.flatMap((attempt) => {
+      const { text } = stateText(attempt)
+      const last = before.current.get(attempt.attempt)
+      before.current.set(attempt.attempt, text)
+      return last === undefined || last === text ? [] : [`Attempt ${attempt.attempt}: ${text}`]
+    })
+    if (news.length > 0) announce(news.join('. '))
+  }, [attempts])
 }
 
 /** The attempt whose changes are shown, and the one with which it is compared. The address keeps the choice. */

@@ -1,6 +1,7 @@
 import { type AgentInfo, attemptsInRound } from '@parley/protocol'
 import { ChevronDown, Plus, X } from 'lucide-react'
 import { type ReactNode, useRef } from 'react'
+import { focusPrompt } from '../base/focus.ts'
 import { visible } from '../base/format.logic.ts'
 import { useModels } from '../base/models.ts'
 import { choiceMenu, modelGroup } from '../composer/settings-chip.tsx'
@@ -17,8 +18,12 @@ type Props = { choices: SessionChoices; attempts: readonly Attempt[] }
 /** The agents and models that get the prompt, each in a worktree of its own. */
 export default function AttemptChoices({ choices, attempts }: Props) {
   const list = useRef<HTMLOListElement>(null)
+  const goBack = () => {
+    backToOneAgent()
+    focusPrompt()
+  }
   const remove = (index: number) => {
-    if (attempts.length <= attemptsInRound.min) return backToOneAgent()
+    if (attempts.length <= attemptsInRound.min) return goBack()
     chooseAttempts(attempts.filter((_, at) => at !== index))
     // The button that was pressed is gone.
     const next = Math.min(index, attempts.length - 2)
@@ -45,7 +50,7 @@ export default function AttemptChoices({ choices, attempts }: Props) {
             <Plus size={14} aria-hidden /> Add an attempt
           </TextButton>
         )}
-        <TextButton onClick={backToOneAgent}>Use one agent</TextButton>
+        <TextButton onClick={goBack}>Use one agent</TextButton>
       </div>
       <p className="px-1.5 pt-1 text-xs text-soft">{noteOf(choices)}</p>
     </section>

@@ -213,6 +213,27 @@ describe('removing a worktree', () => {
     await expect(gone).rejects.toMatchObject({ code: 'conflict', details: { session: session.id } })
   })
 
+  it('keeps changes that git does not look for, and commits that cannot be counted', async () => {
+    const { repository, create } = await tested()
+    const session = await create({ branch: 'work/it' })
+    const { path } = await reaches(session, 'ready')
+    const gently = () => session.command({ type: 'worktree.remove', branch: 'delete', ifNothingLost: true })
+    for (const flag of ['skip-worktree', 'assume-unchanged']) {
+      git(path, 'update-index', `--${flag}`, 'a.txt')
+      write(path, { 'a.txt': 'hidden\n' })
+      await expect(gently(), flag).rejects.toMatchObject({ details: { loss: { changes: 1 } } })
+      write(path, { 'a.txt': 'one\n' })
+      git(path, 'update-index', `--no-${flag}`, 'a.txt')
+    }
+    git(path, 'commit', '-q', '--allow-empty', '-m', 'second')
+    write(repository, { '.git/refs/heads/broken': `${'1'.repeat(40)}\n` })
+    await expect(gently()).rejects.toMatchObject({ code: 'not_supported' })
+    rmSync(join(repository, '.git/refs/heads/broken'))
+    expect(branches(repository)).toEqual(['main', 'work/it'])
+    await session.command({ type: 'worktree.remove' })
+    await reaches(session, 'removed')
+  })
+
   it('that was done by hand leaves a session that can be read until the worktree is restored', async () => {
     const { repository, session, path, head } = await worked()
     await expect.poll(async () => (await session.events('snapshot.taken')).length).toBe(2)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { defined, type LeftOut, maxLeftOut, ParleyError, type PlannedWorktree } from '@parley/protocol'
 import type { Examined } from '../core/worktrees.ts'
 import type { GitIn, Look } from './git.ts'
+import { hashFiles } from './hash-files.ts'
 import { headOf } from './head.ts'
 import { type Environment, runProgram } from './run-git.ts'
 import { isSameFile } from './worktree-files.ts'
@@ -13,6 +14,8 @@ import { commitAt } from './worktree-repository.ts'
 const maxIgnored = 50
 const maxUntrackedBytes = 10 * 1024 * 1024
 const maxExamined = 5_000
+/** The maximum size of the files with flags that are compared. */
+const maxFlaggedBytes = 64 * 1024 * 1024
 const sizeMs = 10_000
 
 export async function examineWorktree(
@@ -21,22 +24,27 @@ export async function examineWorktree(
   { path, branch, source, copy = [] }: PlannedWorktree,
 ): Promise<Examined> {
   const { look } = gitIn({ path, trusted: false })
-  const [head, tracked, others, ignored, commits, loose, submodules, bytes] = await Promise.all([
+  const [head, tracked, others, ignored, commits, loose, entries, bytes] = await Promise.all([
     headOf(look),
     listed(look, ['diff-index', '--name-only', '-z', 'HEAD', '--']),
     listed(look, ['ls-files', '-z', '--others', '--exclude-standard']),
     listed(look, ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory']),
     countCommits(look, branch),
     countCommits(look),
-    filledSubmodules(look, path),
+    entriesIn(look),
     sizeOf(env, path),
   ])
+  const [submodules, flagged] = await Promise.all([
+    filledSubmodules(path, entries),
+    changedWithFlags(path, entries),
+  ])
+  const changed = new Set([...tracked, ...flagged])
   const files = ignored.filter((name) => !name.endsWith('/'))
   const unchanged = await Promise.all(
     files.map(async (name) => copy.includes(name) && (await isSameFile(path, source, name))),
   )
   const loss = {
-    changes: tracked.length + others.filter((name) => !name.endsWith('/')).length,
+    changes: changed.size + others.filter((name) => !name.endsWith('/')).length,
     commits: Math.max(commits - loose, 0),
     loose,
     ignored: ignored.slice(0, maxIgnored),
@@ -49,8 +57,11 @@ export async function examineWorktree(
 async function listed(look: Look, args: Parameters<Look>[0]): Promise<string[]> {
   const { code, cut, stdout, stderr } = await look(args)
   if (code === 0 && !cut) return stdout.split('\0').filter((path) => path !== '')
-  const why = stderr || 'there is too much in it'
-  throw new ParleyError('not_supported', `The worktree cannot be examined: ${why}.`)
+  throw notExamined(stderr || 'there is too much in it')
+}
+
+function notExamined(why: string): ParleyError {
+  return new ParleyError('not_supported', `The worktree cannot be examined: ${why || 'no reason given'}.`)
 }
 
 /**
@@ -62,15 +73,46 @@ async function countCommits(look: Look, branch?: string): Promise<number> {
   const own = branch === undefined ? undefined : await commitAt(look, `refs/heads/${branch}`)
   const others = ['--not', ...except, '--branches', '--tags', '--remotes']
   const found = await look(['rev-list', '--count', 'HEAD', ...(own ? [own] : []), ...others])
-  return found.code === 0 ? Number(found.stdout) : 0
+  // A ref of the repository that is not valid makes git fail. The commits are then unknown, not none.
+  if (found.code !== 0) throw notExamined(found.stderr)
+  return Number(found.stdout)
+}
+
+/** An entry of the index. `flag` is `H` for an ordinary entry, as `git ls-files -v` prints it. */
+type IndexEntry = {
+  readonly flag: string
+  readonly mode: string
+  readonly object: string
+  readonly path: string
+}
+
+async function entriesIn(look: Look): Promise<IndexEntry[]> {
+  return (await listed(look, ['ls-files', '-s', '-v', '-z'])).flatMap((line) => {
+    const [, flag, mode, object, path] = /^(\S) (\d+) ([0-9a-f]+) \d\t(.*)$/s.exec(line) ?? []
+    return flag && mode && object && path ? [{ flag, mode, object, path }] : []
+  })
+}
+
+/**
+ * Files that differ from the index although git does not look for changes of them (`assume-unchanged`,
+ * `skip-worktree`). Contents are compared byte for byte, without conversions.
+ */
+async function changedWithFlags(folder: string, entries: readonly IndexEntry[]): Promise<string[]> {
+  const flagged = entries.filter(({ flag, mode }) => /^[a-zS]$/.test(flag) && mode !== '160000')
+  if (flagged.length === 0) return []
+  const there = await Promise.all(flagged.map(({ path }) => lstat(join(folder, path)).catch(() => undefined)))
+  const present = flagged.filter((_, index) => there[index])
+  const hashes = await hashFiles(
+    folder,
+    present.map(({ path }) => path),
+    { algorithm: flagged[0]?.object.length === 64 ? 'sha256' : 'sha1', maxBytes: maxFlaggedBytes },
+  )
+  return present.flatMap(({ path, object }) => (hashes.get(path) === object ? [] : [path]))
 }
 
 /** Submodules whose files exist. A snapshot contains only their commits. */
-async function filledSubmodules(look: Look, path: string): Promise<LeftOut[]> {
-  const entries = (await listed(look, ['ls-files', '-s', '-z'])).filter((entry) =>
-    entry.startsWith('160000 '),
-  )
-  const paths = entries.map((entry) => entry.slice(entry.indexOf('\t') + 1))
+async function filledSubmodules(path: string, entries: readonly IndexEntry[]): Promise<LeftOut[]> {
+  const paths = entries.filter(({ mode }) => mode === '160000').map((entry) => entry.path)
   const filled = await Promise.all(paths.map((one) => lstat(join(path, one, '.git')).catch(() => undefined)))
   return paths.filter((_, index) => filled[index]).map((one) => ({ path: one, reason: 'repository' }))
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { withoutHidden } from './hidden-characters.ts'
+import { onOneLine, withoutHidden } from './hidden-characters.ts'
 
 export const SuggestedMessage = z.object({
   message: z.string(),
@@ -14,7 +14,8 @@ const longestSubject = 72
 
 /** A message for a commit, from the title of the session or, if it has none, from the changed files. */
 export function suggestedMessage(title: string, files: readonly { readonly path: string }[]): string {
-  const line = title.trim().split(/[\r\n]/, 1)[0] ?? ''
+  const [given = ''] = title.trim().split(/[\r\n\u2028\u2029]/, 1)
+  const line = onOneLine(given)
   const subject = line === '' ? changeOf(files) : line
   const characters = [...subject]
   if (characters.length <= longestSubject) return subject
@@ -25,7 +26,7 @@ export function suggestedMessage(title: string, files: readonly { readonly path:
 }
 
 function changeOf(files: readonly { readonly path: string }[]): string {
-  const [first, ...others] = files.map(({ path }) => path.split('/').at(-1) ?? path)
+  const [first, ...others] = files.map(({ path }) => onOneLine(path.split('/').at(-1) ?? path))
   if (first === undefined) return ''
   if (others.length === 0) return `Change ${first}`
   return others.length === 1

@@ -21,6 +21,11 @@ export function withoutHidden(text: string): string {
   return replaceHidden(text, () => '')
 }
 
+/** The text on one line, without hidden characters. */
+export function onOneLine(text: string): string {
+  return withoutHidden(text.replaceAll(/\s+/g, ' ')).replaceAll(/ +/g, ' ').trim()
+}
+
 function replaceHidden(text: string, shown: (code: number) => string): string {
   return text.replace(hidden, (character, at: number) => {
     const code = character.codePointAt(0) ?? 0

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { FileChange } from './change.ts'
 import { ErrorInfo } from './error.ts'
+import { onOneLine, withoutHidden } from './hidden-characters.ts'
 
 /** `merge`: a fast-forward if that is possible, otherwise a merge commit. `squash`: one commit with all changes. */
 export const MergeWay = z.enum(['merge', 'squash'])
@@ -44,20 +45,23 @@ export const MergePreview = z.object({
 export type MergePreview = z.infer<typeof MergePreview>
 
 export function squashMessage(title: string, commits: MergePreview['commits']): string {
-  const [only, ...others] = commits
-  if (only && others.length === 0) return only.subject
-  const subject = title.trim().split('\n', 1)[0]?.slice(0, 72) || only?.subject || 'Squash'
-  return [subject, '', ...commits.toReversed().map((one) => `* ${one.subject}`)].join('\n')
+  const subjects = commits.map(({ subject }) => onOneLine(subject))
+  const [only, ...others] = subjects
+  if (only !== undefined && others.length === 0) return only
+  const first = withoutHidden(title).trim().split('\n', 1)[0]
+  const subject = first?.slice(0, 72) || only || 'Squash'
+  return [subject, '', ...subjects.toReversed().map((one) => `* ${one}`)].join('\n')
 }
 
 /**
- * A draft of a prompt that asks the agent to resolve the conflicts in its own branch. It is sent only by a person.
+ * A draft of a prompt that asks the agent to resolve the conflicts in its own branch. It is sent only by a person. The names of
+ * files and branches, which a stranger may have chosen, cannot begin a line of the prompt.
  */
 export function mergeRequestText(into: string, conflicts: readonly string[]): string {
-  const named = conflicts.slice(0, 50).map((path) => `- ${path}`)
+  const named = conflicts.slice(0, 50).map((path) => `- ${onOneLine(path)}`)
   const more = conflicts.length > named.length ? [`- and ${conflicts.length - named.length} more`] : []
   return [
-    `Merge the branch ${into} into the branch that is checked out here, resolve the conflicts, and commit the merge.`,
+    `Merge the branch ${onOneLine(into)} into the branch that is checked out here, resolve the conflicts, and commit the merge.`,
     'The conflicts are in these files:',
     ...named,
     ...more,

@@ -1,5 +1,5 @@
 import type { CheckLog, PullRequestCheck, PullRequestComment } from './branch.ts'
-import { withoutHidden } from './hidden-characters.ts'
+import { onOneLine, withoutHidden } from './hidden-characters.ts'
 
 /** Formats comments as the draft of a prompt. Every line by another author is marked as a quotation. */
 export function quotedComments(comments: readonly PullRequestComment[]): string {
@@ -33,4 +33,4 @@ const quoted = (text: string) =>
     .map((line) => `> ${line}`.trimEnd())
     .join('\n')
 
-const plain = (text: string) => withoutHidden(text).replaceAll(/\s+/g, ' ').slice(0, 200)
+const plain = (text: string) => onOneLine(text).slice(0, 200)

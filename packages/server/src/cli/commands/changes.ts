@@ -19,7 +19,7 @@ import type { Context } from '../context.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
 import { findSession } from '../session-reference.ts'
 import { printList } from '../terminal/table.ts'
-import { oneLine } from '../terminal/visible.ts'
+import { oneLine, visible } from '../terminal/visible.ts'
 
 type Options = Flags & { readonly json?: boolean }
 type Work = { readonly client: Client; readonly id: string; readonly print: Print }
@@ -158,7 +158,7 @@ export function commit(
     const message = options.message ?? (await messageFor(work, files))
     const fields = { message, files, ...(staged && { staged }), ...(verify === false && { verify }) }
     const event = await recorded(work, 'changes.committed', { type: 'changes.commit', ...fields })
-    if (event.output !== undefined && !options.json) context.output.err(`${event.output}\n`)
+    if (event.output !== undefined && !options.json) context.output.err(`${visible(event.output)}\n`)
     const where = event.branch === undefined ? '' : ` on ${event.branch}`
     work.print(event, `${event.commit.slice(0, 8)}${where}: ${event.message.split('\n', 1)[0]}`)
   })
@@ -175,7 +175,7 @@ async function suggest(
   const suggested = await client.call('suggestMessage', { params: { id }, body, timeoutMs: suggestionMs })
   if (json) return output.out(`${JSON.stringify(suggested)}\n`)
   if (suggested.why !== undefined) output.err(`${oneLine(suggested.why)} This message is from the title.\n`)
-  output.out(`${suggested.message}\n`)
+  output.out(`${visible(suggested.message)}\n`)
 }
 
 async function messageFor({ client, id }: Work, files: readonly { path: string }[]): Promise<string> {
@@ -197,7 +197,7 @@ export function push(
     const replaces = options.replace ? info.remote?.branch?.commit : undefined
     const command = { type: 'branch.push', branch, commit: head, ...defined({ replaces }) } as const
     const event = await recorded(work, 'branch.pushed', command)
-    if (event.output !== undefined && !options.json) context.output.err(`${event.output}\n`)
+    if (event.output !== undefined && !options.json) context.output.err(`${visible(event.output)}\n`)
     work.print(event, `${branch} (${head.slice(0, 8)}) is at ${event.remote}.`)
   })
 }

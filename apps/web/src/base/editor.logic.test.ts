@@ -19,6 +19,11 @@ describe('the address that opens a file in an editor', () => {
     },
   )
 
+  it('keeps dollar signs of the path', () => {
+    expect(editorAddress('vscode', "/w/$$a$'b$&c", 7)).toBe("vscode://file/w/$$a$'b$%26c:7")
+    expect(editorAddress('my:{path}', '/w/$$a')).toBe('my:/w/$$a')
+  })
+
   it('is none for an address that would run a script or has no path', () => {
     for (const address of [
       'javascript:alert({path})',

@@ -35,7 +35,7 @@ export function editorAddress(choice: string, absolutePath: string, line = 1): s
   // too.
   const path = encodeURI(absolutePath).replace(/[?#:&+]/g, encodeURIComponent)
   return address
-    .replace('/{path}', path.startsWith('/') ? path : `/${path}`)
-    .replaceAll('{path}', path)
+    .replace('/{path}', () => (path.startsWith('/') ? path : `/${path}`))
+    .replaceAll('{path}', () => path)
     .replaceAll('{line}', String(line))
 }

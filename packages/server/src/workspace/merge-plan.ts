@@ -61,6 +61,7 @@ const nothing = {
 
 const maxPaths = 200
 const maxCommits = 100
+const maxSubject = 500
 
 async function uncommittedIn(look: Look): Promise<Pick<Found, 'uncommitted' | 'uncommittedCount'>> {
   const [tracked, others] = await Promise.all([
@@ -115,7 +116,17 @@ async function expectCommits(look: Look, found: Found, { branch, commit, into, o
   found.commitCount = Number(count.stdout)
   found.commits = log.stdout.split('\n').flatMap((line) => {
     const end = line.indexOf('\0')
-    return end < 0 ? [] : [{ commit: line.slice(0, end), subject: line.slice(end + 1) }]
+    return end < 0
+      ? []
+      : [
+          {
+            commit: line.slice(0, end),
+            subject: line
+              .slice(end + 1)
+              .slice(0, maxSubject)
+              .toWellFormed(),
+          },
+        ]
   })
   if (found.commitCount > 0) return
   const left = found.uncommittedCount > 0 ? ' Commit the changes first.' : ''

@@ -112,10 +112,12 @@ describe('a merge into the base branch', () => {
 
   it('makes one commit of all changes if a squash is requested', async () => {
     const { main, fix, commit } = branched()
-    commit(fix, { 'a.txt': 'three\n' }, 'More')
+    commit(fix, { 'a.txt': 'three\n' }, `More${' of it'.repeat(1_000)}`)
     const { previewMerge, merge } = peopleIn(fix, { env: person() })
     const before = head(main)
-    const merged = await merge({ ...seen(await previewMerge()), way: 'squash', message: 'Fix the parser' })
+    const preview = await previewMerge()
+    expect(preview.commits[0]?.subject).toHaveLength(500)
+    const merged = await merge({ ...seen(preview), way: 'squash', message: 'Fix the parser' })
     expect(merged).toMatchObject({ way: 'squash', before, commits: 2, message: 'Fix the parser' })
     expect(git(main, 'log', '--format=%s %P').trim().split('\n')[0]).toBe(`Fix the parser ${before}`)
     expect([read(main, 'a.txt'), status(main)]).toEqual(['three\n', ''])

@@ -15,7 +15,7 @@ import {
 } from '@parley/protocol'
 import { createFeedLoops, type Host, type SearchQuery, type SessionChange } from '../core/index.ts'
 import { expectSigned } from './answer-signature.ts'
-import { creatingRounds, readingRounds } from './guarded-rounds.ts'
+import { creatingRounds, expectAllAttempts, readingRounds } from './guarded-rounds.ts'
 import {
   actorOf,
   expectNoLimits,
@@ -320,6 +320,7 @@ async function expectCommand(
   if (command.type === 'session.fork' && limits?.sessions) throw outsideLimits('Forking sessions')
   if (command.type === 'session.fork' && command.worktree && limits?.folders) throw worktreeOutside()
   if (command.type === 'branch.merge') await permittedFolders(host, limits, foldersOfMerge(command))
+  if (command.type === 'attempt.pick') await expectAllAttempts(host, limits, sessionId)
   if (command.type === 'session.configure') await permittedFolders(host, limits, command.options?.directories)
 }
 

@@ -1,6 +1,7 @@
 import {
   type Actor,
   defined,
+  type Limits,
   NewRound,
   type SessionSummary,
   scopesOfCreation,
@@ -48,4 +49,19 @@ export function creatingRounds(host: Host, principal: Principal, by: Actor): Hos
     }
     return host.createRound(round, { by, mayInheritWideMode: scopes.has('decide') })
   }
+}
+
+/** A pick stops the other attempts and removes their worktrees, so all of them must be within the limits. */
+export async function expectAllAttempts(
+  host: Host,
+  limits: Limits | undefined,
+  sessionId: string,
+): Promise<void> {
+  const { round } = limits ? await host.state(sessionId) : {}
+  if (!round) return
+  const [all, permitted] = await Promise.all([
+    host.attemptFiles(round.id),
+    host.attemptFiles(round.id, (session) => permitsSession(limits, session)),
+  ])
+  if (permitted.length < all.length) throw outsideLimits('Another attempt of this round')
 }

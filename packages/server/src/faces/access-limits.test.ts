@@ -383,6 +383,14 @@ describe.each(kinds)('a token that is limited to %s', (kind) => {
     expect(isOutside(answer)).toBe(kind !== 'agents')
   })
 
+  it('cannot pick an attempt if another attempt of the round is outside the limits', async () => {
+    roundId ??= ownersRound()
+    const { attempts } = await server.parley.host.round(await roundId)
+    const body = { type: 'attempt.pick', commandId: newId('cmd') }
+    const answer = await ask(`/api/sessions/${attempts[0]?.sessionId}/commands`, body)
+    expect(codeOf(answer)).toBe(kind === 'agents' ? 'forbidden' : 'not_found')
+  })
+
   it('forks its session only if the fork is within the limits', async () => {
     const body = { type: 'session.fork', commandId: newId('cmd') }
     const answer = await ask(`/api/sessions/${inside}/commands`, body)

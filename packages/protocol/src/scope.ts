@@ -59,7 +59,8 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   'worktree.retry': 'prompt',
   // Files are deleted without a decision about each of them.
   'worktree.remove': 'decide',
-  'worktree.restore': 'prompt',
+  // The setup command of the project runs on files that an agent has written.
+  'worktree.restore': 'decide',
   // It runs what an agent has written.
   'check.run': 'decide',
   'check.stop': 'prompt',
@@ -70,13 +71,14 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
 
 /**
  * The scopes that a command needs in a session. `mode` is the present mode of the session: leaving the read-only mode,
- * and forking a session whose mode is wide, need the scope `decide`.
+ * and forking a session whose mode is wide, need the scope `decide`. So does a fork in a worktree, in which the setup
+ * command of the project runs on files that an agent has written.
  */
 export function scopesOfCommand(command: Command, mode: PermissionMode = 'ask'): readonly Scope[] {
   const needed = commandScopes[command.type]
   if (command.type === 'session.configure' && (widens(command) || leavesReadOnly(command, mode)))
     return [needed, 'decide']
-  if (command.type === 'session.fork' && isWideMode(mode)) return [needed, 'decide']
+  if (command.type === 'session.fork' && (command.worktree || isWideMode(mode))) return [needed, 'decide']
   if (command.type === 'permission.decide' && isWide(command.scope)) return [needed, 'admin']
   return [needed]
 }

@@ -99,11 +99,11 @@ function Actions({ worktree: { phase, failure, saved } }: { worktree: KnownWorkt
   }
   if (!prompts || !isOwn) return null
   if (phase === 'removed')
-    return (
+    return decides ? (
       <Button look="primary" disabled={isSending} onClick={() => send({ type: 'worktree.restore' })}>
         Restore worktree
       </Button>
-    )
+    ) : null
   if (isEndable.has(phase) && decides)
     return (
       <Button

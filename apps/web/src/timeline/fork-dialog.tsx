@@ -4,6 +4,7 @@ import { useAgent, useAgentName } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { abortable } from '../base/effects.ts'
 import { navigate } from '../base/route.ts'
+import { useMay } from '../base/self.ts'
 import { ConsequencesDialog, turnRuns } from '../parts/consequences-dialog.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { draftOf } from '../session-data/prompts.ts'
@@ -20,7 +21,8 @@ export default function ForkDialog({ prompt, onClose }: Props) {
   const agentId = useSessionState((state) => state.agent)
   const agent = useAgentName(agentId)
   const canLeave = useAgent(agentId)?.capabilities.forkElsewhere === true
-  const offersWorktree = useWorktreeOffer(canLeave)
+  const decides = useMay('decide')
+  const offersWorktree = useWorktreeOffer(canLeave && decides)
   const [apart, setApart] = useState(false)
   const isBusy = useSessionState((state) => state.turn !== undefined)
   const [isForking, setForking] = useState(false)

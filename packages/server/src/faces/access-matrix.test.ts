@@ -255,6 +255,7 @@ const wideCommands: readonly [string, Record<string, unknown>][] = [
     'decides for the session',
     { type: 'permission.decide', requestId: 'r', decision: 'allow', scope: 'session' },
   ],
+  ['forks into a worktree', { type: 'session.fork', worktree: {} }],
   ['chooses the mode bypass', { type: 'session.configure', mode: 'bypass' }],
   ['chooses the mode accept-edits', { type: 'session.configure', mode: 'accept-edits' }],
   ['chooses the mode plan', { type: 'session.configure', mode: 'plan' }],

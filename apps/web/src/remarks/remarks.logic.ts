@@ -1,3 +1,4 @@
+import { onOneLine } from '@parley/protocol'
 import { plural } from '../base/format.logic.ts'
 import type { DiffLine } from '../parts/diff/lines.logic.ts'
 
@@ -63,7 +64,7 @@ export function remarksPrompt(remarks: readonly Remark[]): string {
     const { path, line, firstLine, side, quote, text } = remark
     const range = firstLine === undefined ? `${line}` : `${firstLine}-${line}`
     const removed = firstLine === undefined ? 'removed line' : 'lines before the change'
-    const where = `${path}:${range}${side === 'before' ? ` (${removed})` : ''}`
+    const where = `${onOneLine(path)}:${range}${side === 'before' ? ` (${removed})` : ''}`
     const code = quoted(quote)
     return `- ${where}${code}\n  ${text.trim().replaceAll('\n', '\n  ')}`
   })

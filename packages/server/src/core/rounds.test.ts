@@ -84,9 +84,11 @@ describe('a round', () => {
       again.attempts.map(async ({ sessionId }) => (await test.host.state(sessionId)).worktree?.base),
     )
     expect(bases).toEqual([round.base, round.base])
+    await test.host.delete(attemptSessionId({ id: round.id, attempt: 1 }))
     await expect(test.host.createRound({ ...asked, title: 'Other' })).rejects.toMatchObject({
       code: 'conflict',
     })
+    expect((await test.host.round(round.id)).attempts.map(({ attempt }) => attempt)).toEqual([2])
   })
 
   it('is not made at all if an attempt asks for what its agent cannot do, or if the folder has no repository', async () => {

@@ -94,8 +94,12 @@ export function createRounds({ services, creation, hostSessions }: Parts): Round
       const id = asked.commandId ? roundIdFrom(asked.commandId) : ids('rnd')
       const inputs = inputsOf(asked, folderOf(services, asked))
       for (const input of inputs) await creation.expectCreatable(input)
-      let at = (await attemptsOf(id)).find(({ state }) => state.worktree)?.state.worktree
-      for (const [index, input] of inputs.entries()) {
+      const found = await attemptsOf(id)
+      let at = found.find(({ state }) => state.worktree)?.state.worktree
+      const isThere = (index: number) => found.some(({ state }) => state.round?.attempt === index + 1)
+      // The attempts that are there first: they refuse a different request before anything is made.
+      const inOrder = [...inputs.entries()].toSorted(([a], [b]) => Number(isThere(b)) - Number(isThere(a)))
+      for (const [index, input] of inOrder) {
         const round = { id, attempt: index + 1, count: inputs.length }
         const begin = at && { base: at.base, ...defined({ from: at.from, remote: at.remote }) }
         const attempt = { suffix: suffixOf(inputs, index), ...defined({ at: begin }) }

@@ -216,7 +216,9 @@ describe('a review', () => {
     const message = changes.getByRole('textbox', { name: 'Commit message' })
     expect(await message.inputValue()).toBe('Change a.ts')
     await changes.getByRole('button', { name: 'Suggest a message' }).click()
-    await changes.getByText('has done nothing in this session yet. The message is from the title.').waitFor()
+    await changes
+      .getByText('has done nothing in this session yet. The message was made from the title of the session.')
+      .waitFor()
     await message.fill('Count in tens')
     expect(await seriousFindings(page)).toEqual([])
     await message.press('Control+Enter')

@@ -112,7 +112,9 @@ it('a fork in a worktree has the files of that moment, and the agent there remem
   await openMenu(page, 'Write files.')
   await page.getByRole('menuitem', { name: 'Fork from here' }).press('Enter')
   const dialog = page.getByRole('dialog', { name: 'Fork from here' })
-  await dialog.getByRole('checkbox', { name: 'In a worktree, with the files of that moment' }).press('Space')
+  await dialog
+    .getByRole('checkbox', { name: 'In a worktree, with the files as they were before this prompt' })
+    .press('Space')
   await dialog.getByText('with the files as they were before this prompt', { exact: false }).waitFor()
   expect(await seriousFindings(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Fork' }).click()

@@ -24,7 +24,7 @@ export const alertRoutes = {
     method: 'POST',
     path: '/api/targets',
     summary:
-      'Add a target. A browser adds itself; webhooks and ntfy topics need the scope admin. It gets alerts about the sessions that the caller may read',
+      'Add a target. A browser adds itself; webhooks and ntfy topics need the scope admin. A target gets alerts about the sessions that the caller may read',
     scope: 'read',
     limits: 'handled',
     body: NewTarget,

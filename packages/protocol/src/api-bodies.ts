@@ -19,7 +19,9 @@ const maxContext = 400_000
 
 const NewSessionFields = z.strictObject({
   agent: AgentId,
-  cwd: z.string().min(1).optional().meta({ description: 'May be absent with `from`: its folder' }),
+  cwd: z.string().min(1).optional().meta({
+    description: 'May be absent with `from`: the new session then works in the folder of that session',
+  }),
   model: z.string().optional(),
   mode: PermissionMode.optional().meta({
     description: '`ask` if absent; with `from`, the mode of that session',
@@ -44,7 +46,7 @@ const NewSessionFields = z.strictObject({
   }),
   worktree: NewWorktree.optional().meta({
     description:
-      'Works in a new worktree of the repository of `cwd`; the first prompt waits until it is ready',
+      'Works in a new worktree of the repository of `cwd`; the first prompt waits until the worktree is ready',
   }),
   context: z.string().regex(/\S/, 'the context is empty').max(maxContext).optional().meta({
     description: 'The text of the hand-off as a person edited it',

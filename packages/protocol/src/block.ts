@@ -16,7 +16,7 @@ const base = {
   at: z.number(),
   turnId: z.string().optional(),
   takenBack: z.int().optional().meta({
-    description: 'The seq of the rewind that took the block back: the agent does not remember it',
+    description: 'The seq of the rewind that took the block back: the agent does not remember the block',
   }),
 }
 const parent = { parentToolCallId: z.string().optional() }
@@ -30,7 +30,10 @@ export const Block = taggedUnion('type', [
     outside: Outside.optional(),
     actor: Actor.optional().meta({ description: 'The person who submitted the prompt' }),
     status: z.enum(['sent', 'queued', 'withdrawn']),
-    submittedSeq: z.int().optional().meta({ description: 'The event with the prompt, if it is not `seq`' }),
+    submittedSeq: z
+      .int()
+      .optional()
+      .meta({ description: 'The seq of the event with the prompt, if that is not `seq`' }),
   }),
   z.object({
     ...base,

@@ -41,7 +41,9 @@ export const BranchInfo = z.object({
     .optional()
     .meta({ description: 'The identity for commits. Absent: git has none' }),
   unfinished: z.string().optional().meta({ description: 'Work that git has not finished, such as a merge' }),
-  trusted: z.boolean().meta({ description: 'Hooks run, and the branch can be pushed' }),
+  trusted: z
+    .boolean()
+    .meta({ description: 'The folder is trusted: hooks run, and the branch can be pushed' }),
 })
 export type BranchInfo = z.infer<typeof BranchInfo>
 
@@ -56,8 +58,10 @@ export type PullRequestCheck = z.infer<typeof PullRequestCheck>
 /** The end of the log of a failed check: what programs and others have written. */
 export const CheckLog = z.object({
   name: z.string(),
-  text: z.string().meta({ description: 'Without control characters; empty if there is a problem' }),
-  cut: z.literal(true).optional().meta({ description: 'The beginning was left out' }),
+  text: z
+    .string()
+    .meta({ description: 'The end of the log, without control characters; empty if there is a problem' }),
+  cut: z.literal(true).optional().meta({ description: 'The beginning of the log was left out' }),
   problem: z.string().optional().meta({ description: 'Why there is no log' }),
 })
 export type CheckLog = z.infer<typeof CheckLog>

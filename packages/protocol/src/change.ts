@@ -57,7 +57,7 @@ export const Compared = z.object({
   }),
   marked: z.enum(['late', 'missing']).optional().meta({
     description:
-      '`late`: a snapshot was complete only after a call that writes had begun. `missing`: there is no snapshot to compare with, and `files` is empty, or another moment is compared instead',
+      '`late`: a snapshot was complete only after a tool call that can write files had begun. `missing`: there is no snapshot to compare with, and `files` is empty, or another moment is compared instead',
   }),
   leftOut: z.array(LeftOut).optional().meta({ description: 'Paths that the snapshots do not contain' }),
 })

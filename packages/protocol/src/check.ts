@@ -14,8 +14,8 @@ export type CheckRun = z.infer<typeof CheckRun>
 export const KnownChecks = z.object({
   running: z.object({ command: z.string(), since: z.number(), turns: z.int() }).optional(),
   last: CheckRun.extend({
-    at: z.number().meta({ description: 'When it ended' }),
-    turns: z.int().meta({ description: 'How many turns had ended when it began' }),
+    at: z.number().meta({ description: 'When the run ended' }),
+    turns: z.int().meta({ description: 'The number of turns that had ended when the run began' }),
   }).optional(),
 })
 export type KnownChecks = z.infer<typeof KnownChecks>

@@ -72,7 +72,7 @@ export const Command = taggedUnion('type', [
     endTurn: z.boolean().optional(),
     inputHash: z.string().optional().meta({
       description:
-        'The hash of the request that was shown. If the request has another hash, the command is refused with conflict',
+        'The hash of the request that was shown. If the request has another hash, the command fails with the error conflict',
     }),
     signature: CommandSignature.optional().meta({
       description: 'The signature of the browser over decisionText',
@@ -104,7 +104,7 @@ export const Command = taggedUnion('type', [
     title: z.string().optional(),
     worktree: ForkWorktree.optional().meta({
       description:
-        'The new session works in a new worktree, with the files as they were at that moment. Absent: in the same folder, as it is',
+        'The new session works in a new worktree, with the files as they were before that prompt, or as they are now. Absent: in the same folder',
     }),
   }),
   /** Records that another session continues the work. The host sends this command when it creates that session. */
@@ -131,7 +131,7 @@ export const Command = taggedUnion('type', [
   z.strictObject({
     ...base,
     type: z.literal('worktree.retry'),
-    setup: z.literal(false).optional().meta({ description: 'Does not run the command that prepares it' }),
+    setup: z.literal(false).optional().meta({ description: 'Does not run the setup command' }),
   }),
   /** Saves the worktree in a snapshot, then deletes its folder. */
   z.strictObject({
@@ -139,7 +139,7 @@ export const Command = taggedUnion('type', [
     type: z.literal('worktree.remove'),
     branch: BranchFate.default('keep'),
     ifNothingLost: z.literal(true).optional().meta({
-      description: 'Refused if something would be deleted that is nowhere else',
+      description: 'Refuses to delete files or commits that are nowhere else',
     }),
   }),
   z.strictObject({ ...base, type: z.literal('worktree.restore') }),

@@ -4,9 +4,10 @@ import { onOneLine, withoutHidden } from './hidden-characters.ts'
 export const SuggestedMessage = z.object({
   message: z.string(),
   by: z.enum(['agent', 'title']).meta({
-    description: 'agent: the agent of the session wrote it. title: it was made from the title or the files',
+    description:
+      'agent: the agent of the session wrote the message. title: the message was made from the title or the files',
   }),
-  why: z.string().optional().meta({ description: 'With title: why the agent wrote none' }),
+  why: z.string().optional().meta({ description: 'With title: why the agent wrote no message' }),
 })
 export type SuggestedMessage = z.infer<typeof SuggestedMessage>
 

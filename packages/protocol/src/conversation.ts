@@ -7,7 +7,9 @@ export const AgentConversation = z.object({
   cwd: z.string(),
   title: z.string(),
   updatedAt: z.number(),
-  sessionId: SessionId.optional().meta({ description: 'The session that it was imported into' }),
+  sessionId: SessionId.optional().meta({
+    description: 'The session into which the conversation was imported',
+  }),
 })
 export type AgentConversation = z.infer<typeof AgentConversation>
 

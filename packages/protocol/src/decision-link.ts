@@ -42,7 +42,7 @@ export const NewDecisionLink = z.strictObject({
     .meta({ description: 'allow needs the setting decideByLink of the server' }),
   name: PersonName.optional().meta({
     description:
-      'Follows the word link, as in: link for Ana. By default, names the browser or token of the caller',
+      'The name of the link, such as "for Ana", shown after the word "link". By default, it names the browser or token of the caller',
   }),
   lifetimeMs: z
     .int()

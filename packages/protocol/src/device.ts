@@ -91,7 +91,9 @@ export const NewAccessToken = z.strictObject({
   signature: base64url(86, 86).optional().meta({
     description: 'ECDSA with SHA-256 over signedText, r and s as 32 bytes each',
   }),
-  secret: Secret.optional().meta({ description: 'Of a weak device, instead of nonce and signature' }),
+  secret: Secret.optional().meta({
+    description: 'The secret of a weak device, instead of nonce and signature',
+  }),
 })
 export type NewAccessToken = z.infer<typeof NewAccessToken>
 
@@ -101,7 +103,7 @@ export const AccessToken = z.object({
   keyId: z
     .string()
     .optional()
-    .meta({ description: 'The id of the key that signed the nonce. A signed answer names it' }),
+    .meta({ description: 'The id of the key that signed the nonce. A signed answer names this id' }),
 })
 export type AccessToken = z.infer<typeof AccessToken>
 

@@ -66,7 +66,7 @@ const written = {
   interrupted: z
     .literal(true)
     .optional()
-    .meta({ description: 'The block was interrupted; its text is incomplete' }),
+    .meta({ description: 'The block was interrupted; the text is incomplete' }),
   ...parent,
 }
 
@@ -76,7 +76,7 @@ const rewinding = {
   talk: z.literal(true).optional(),
   forkPoint: ForkPoint.optional().meta({
     description:
-      'The point at which the agent forks its conversation. Absent: it has received no prompt since',
+      'The point at which the agent forks its conversation. Absent: the agent has received no prompt since',
   }),
 }
 
@@ -300,7 +300,7 @@ export const SessionEvent = taggedUnion('type', [
     hash: z.string(),
     late: z.literal(true).optional().meta({
       description:
-        'The log was started by a version without seals: its events were not sealed as they happened',
+        'A version of Parley without seals started the log: the events before this seal were not sealed when they were recorded',
     }),
     keyId: z.string(),
     leaf: z.string().optional().meta({

@@ -8,8 +8,8 @@ export const TreeEntry = z.object({
   leadsTo: z
     .enum(['file', 'folder'])
     .optional()
-    .meta({ description: "Of a link that leads to a place in the session's folders" }),
-  ignored: z.boolean().optional().meta({ description: 'git ignores it' }),
+    .meta({ description: "Of a link: what its target is, if the target is in the session's folders" }),
+  ignored: z.boolean().optional().meta({ description: 'git ignores the file or folder' }),
 })
 export type TreeEntry = z.infer<typeof TreeEntry>
 

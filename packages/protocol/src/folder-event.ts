@@ -14,8 +14,8 @@ export const Discarded = z.object({
   base: z.string().meta({
     description: 'The commit or the tree that the files were compared with; empty without a commit',
   }),
-  before: z.string().meta({ description: 'The snapshot before' }),
-  after: z.string().meta({ description: 'The snapshot after' }),
+  before: z.string().meta({ description: 'The snapshot before the discard' }),
+  after: z.string().meta({ description: 'The snapshot after the discard' }),
   staged: z
     .array(z.object({ path: z.string(), mode: z.string(), blob: z.string() }))
     .optional()
@@ -47,13 +47,13 @@ export type Pushed = z.infer<typeof Pushed>
 
 export const Merged = z.object({
   branch: z.string().meta({ description: 'The branch that was merged' }),
-  merged: z.string().meta({ description: 'Its commit' }),
+  merged: z.string().meta({ description: 'The commit of the branch that was merged' }),
   into: z.string().meta({ description: 'The base branch' }),
   before: z.string().meta({ description: 'The commit of the base branch before the merge' }),
   commit: z.string().meta({ description: 'The commit of the base branch after the merge' }),
   way: z.enum(['fast-forward', 'merge', 'squash']),
   commits: z.int().meta({ description: 'The number of commits that were merged' }),
-  files: z.int().meta({ description: 'The number of files that differ from before' }),
+  files: z.int().meta({ description: 'The number of files that the merge changed' }),
   message: z.string().optional().meta({ description: 'Absent: no commit was made' }),
   folder: z.string().optional().meta({
     description: 'The folder in which the base branch is checked out, whose files were changed',

@@ -42,7 +42,7 @@ export const LogCheck = z.object({
   sealedTo: z
     .int()
     .meta({ description: 'The seq of the last event that a seal vouches for; 0 if there is no seal' }),
-  isLate: z.boolean().meta({ description: 'The log was started by a version without seals' }),
+  isLate: z.boolean().meta({ description: 'A version of Parley without seals started the log' }),
   findings: z
     .array(z.string())
     .meta({ description: 'The problems that were found; empty if the log matches its seals' }),

@@ -13,13 +13,14 @@ export const MergePreview = z.object({
     description: 'Why the branch cannot be merged now. Fields that are not known are then empty',
   }),
   branch: z.string().optional().meta({ description: 'The branch that is checked out' }),
-  commit: z.string().optional().meta({ description: 'Its commit' }),
+  commit: z.string().optional().meta({ description: 'The last commit of the branch' }),
   into: z
     .object({
       branch: z.string(),
       commit: z.string(),
       folder: z.string().optional().meta({
-        description: 'Where it is checked out: the files there change too. Absent: nowhere',
+        description:
+          'The folder in which the base branch is checked out: the files there change too. Absent: nowhere',
       }),
     })
     .optional()

@@ -75,7 +75,7 @@ export const leftReasonTexts: Readonly<Record<LeftReason, string>> = {
   'changed-since': 'changed by somebody else',
   unclear: 'perhaps not changed by the agent',
   'in-the-way': 'an ignored file is in the way',
-  'not-stored': 'its content is not stored any more',
+  'not-stored': 'the content is not stored any more',
   repository: 'another repository',
   failed: 'could not be written',
 }

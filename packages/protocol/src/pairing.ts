@@ -33,7 +33,7 @@ export const DeviceName = PersonName
 
 export const NewPairing = z.strictObject({
   name: DeviceName.optional().meta({
-    description: 'The name of the device; by default, that of its browser',
+    description: 'The name of the device; by default, its browser and operating system',
   }),
   scopes: Scopes.optional().meta({ description: 'By default, those of the caller' }),
   limits: Limits.optional().meta({ description: 'By default, those of the caller' }),

@@ -99,10 +99,9 @@ export const Me = z.object({
   name: z.string(),
   scopes: z.array(Scope),
   limits: Limits.optional(),
-  features: z
-    .object({ terminals: z.boolean(), alerts: z.boolean() })
-    .optional()
-    .meta({ description: 'The features of this server. A server inside another program may have neither' }),
+  features: z.object({ terminals: z.boolean(), alerts: z.boolean() }).optional().meta({
+    description: 'The features of this server. In a server inside another program, both may be false',
+  }),
 })
 export type Me = z.infer<typeof Me>
 

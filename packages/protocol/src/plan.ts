@@ -38,7 +38,7 @@ export const Task = z.object({
       description: 'The reason why the host recorded the end of the task; absent if the agent reported it',
     }),
   parked: ParkReason.optional().meta({
-    description: 'The task waits for a person without a process; the answer restarts it',
+    description: 'The task waits for a person and has no process; the answer restarts the task',
   }),
 })
 export type Task = z.infer<typeof Task>

@@ -135,7 +135,8 @@ export type ProjectFolder = z.infer<typeof ProjectFolder>
 export const Project = z.object({
   id: ProjectId,
   project: z.string().meta({
-    description: 'The common directory of the repository, or the folder; `project` of its sessions',
+    description:
+      'The common directory of the repository, or the folder; the field `project` of the sessions has this value',
   }),
   place: Place.optional(),
   root: z.string().meta({ description: 'The main work tree of the repository, or the folder' }),
@@ -143,17 +144,18 @@ export const Project = z.object({
     .string()
     .optional()
     .meta({ description: 'The branch that is checked out in the root folder, if it is known' }),
-  name: z.string().meta({ description: 'The name that a person gave it, or the name of its root folder' }),
-  folders: z
-    .array(ProjectFolder)
-    .meta({ description: 'The folders of its sessions, the most recently used first; at most 50' }),
-  sessions: z.int().meta({ description: 'Number of its sessions that are not archived' }),
-  archived: z.int().meta({ description: 'Number of its archived sessions' }),
-  waiting: z.int().meta({ description: 'Number of its sessions that wait for a person' }),
-  usedAt: z
-    .number()
-    .optional()
-    .meta({ description: 'When a session of it last changed; absent if it has none' }),
+  name: z
+    .string()
+    .meta({ description: 'The name that a person gave the project, or the name of the root folder' }),
+  folders: z.array(ProjectFolder).meta({
+    description: 'The folders of the sessions of the project, the most recently used first; at most 50',
+  }),
+  sessions: z.int().meta({ description: 'Number of sessions of the project that are not archived' }),
+  archived: z.int().meta({ description: 'Number of archived sessions of the project' }),
+  waiting: z.int().meta({ description: 'Number of sessions of the project that wait for a person' }),
+  usedAt: z.number().optional().meta({
+    description: 'When a session of the project last changed; absent if the project has no sessions',
+  }),
   settings: ProjectSettings.partial().optional().meta({ description: 'Absent for a caller with limits' }),
   changes: z
     .record(z.string(), z.object({ at: z.number(), by: Actor.optional() }))

@@ -18,7 +18,7 @@ export const LeftReason = z.enum([
 export type LeftReason = z.infer<typeof LeftReason>
 
 const leftReasons =
-  '`changed-since`: somebody else changed it after a turn. `unclear`: it is not known whether a turn or somebody else changed it. `in-the-way`: a file that no snapshot has would be overwritten. `not-stored`: its content is not stored any more. `repository`: a submodule or another repository. `failed`: it could not be written'
+  '`changed-since`: somebody else changed the file after a turn. `unclear`: it is not known whether a turn or somebody else changed the file. `in-the-way`: a file that no snapshot contains would be overwritten. `not-stored`: the content is not stored any more. `repository`: the path is in a submodule or another repository. `failed`: the file could not be written'
 
 /** A path that a restoration left alone. */
 export const LeftPath = z.object({ path: z.string(), reason: LeftReason.meta({ description: leftReasons }) })
@@ -70,7 +70,7 @@ export const RewindPreview = z.object({
   cut: z.boolean().meta({ description: `True if there are more than ${maxPreviewFiles} files` }),
   late: z.literal(true).optional().meta({
     description:
-      'A call that writes had begun before the snapshot was complete: it may contain changes of the turn',
+      'A tool call that can write files had begun before the snapshot was complete: the snapshot may contain changes of the turn',
   }),
   leftOut: z.array(LeftOut).meta({ description: 'Paths that no snapshot contains; they cannot be restored' }),
   inUse: z.literal(true).optional().meta({

@@ -30,16 +30,18 @@ export const KnownRound = RoundPart.extend({
   pick: z
     .object({
       state: AttemptPick,
-      number: z.int().min(1).meta({ description: 'Counts the picks of the round; the highest one holds' }),
+      number: z.int().min(1).meta({
+        description: 'The number of the pick in the round; the pick with the highest number is valid',
+      }),
       session: SessionId.meta({ description: 'The picked session' }),
       at: z.number(),
       actor: Actor.optional().meta({ description: 'The person who picked' }),
       due: z.boolean().meta({
         description:
-          'The consequences are still to come: the other attempts must be told, or the worktree of this one removed',
+          'The pick is not complete: the other attempts must still be told, or the worktree of this attempt must still be removed',
       }),
     })
     .optional()
-    .meta({ description: 'Absent: no attempt was picked' }),
+    .meta({ description: 'The current pick. Absent: no attempt was picked' }),
 })
 export type KnownRound = z.infer<typeof KnownRound>

@@ -13,7 +13,8 @@ const attempt = whole.pipe(AttemptNumber)
 const compared = {
   to: attempt.meta({ description: 'The attempt whose changes are listed' }),
   from: attempt.optional().meta({
-    description: 'The attempt with which it is compared; by default its own files before its first turn',
+    description:
+      'The attempt with which it is compared; by default the files of the same attempt before its first turn',
   }),
 }
 
@@ -49,7 +50,8 @@ export const roundRoutes = {
   compareAttempts: {
     method: 'GET',
     path: '/api/rounds/:id/changes',
-    summary: 'List the files in which an attempt differs from another one, or from its own beginning',
+    summary:
+      'List the files in which an attempt differs from another one, or from the commit at which it began',
     scope: 'read',
     limits: 'handled',
     params: byRound,

@@ -55,15 +55,21 @@ export type AttemptState = z.infer<typeof AttemptState>
 /** The result of the check of an attempt. */
 export const AttemptCheck = z.object({
   running: z.literal(true).optional(),
-  exitCode: z.int().optional().meta({ description: '0: it passed. Absent: none has ended by itself' }),
-  error: ErrorInfo.optional().meta({ description: 'Why the last one did not end by itself' }),
+  exitCode: z
+    .int()
+    .optional()
+    .meta({ description: '0: the check passed. Absent: no check has ended by itself' }),
+  error: ErrorInfo.optional().meta({ description: 'Why the last check did not end by itself' }),
   durationMs: z.number().optional(),
-  at: z.number().optional().meta({ description: 'When the last one ended. Absent: none has ended' }),
-  outdated: z.literal(true).optional().meta({ description: 'The agent has worked since the last one began' }),
+  at: z.number().optional().meta({ description: 'When the last check ended. Absent: no check has ended' }),
+  outdated: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'The agent has worked since the last check began' }),
   tail: z
     .string()
     .optional()
-    .meta({ description: 'The end of its output; only in the reply about one round' }),
+    .meta({ description: 'The end of the output of the check; only in the reply about one round' }),
 })
 export type AttemptCheck = z.infer<typeof AttemptCheck>
 
@@ -76,7 +82,7 @@ export const AttemptChanges = z.object({
   generated: z.int().optional().meta({ description: 'How many of the files are generated; absent if none' }),
   late: z.literal(true).optional().meta({
     description:
-      'The first snapshot was complete only after a call that writes had begun: some changes may be missing',
+      'The first snapshot was complete only after a tool call that can write files had begun: some changes may be missing',
   }),
 })
 export type AttemptChanges = z.infer<typeof AttemptChanges>
@@ -98,8 +104,8 @@ export const Attempt = z.object({
   archived: z.boolean(),
   requests: z.int().meta({ description: 'Number of requests that wait for a person' }),
   turns: z.int().meta({ description: 'Number of turns that have ended' }),
-  workedMs: z.number().meta({ description: 'The duration of all its turns, without the one that runs' }),
-  runningSince: z.number().optional().meta({ description: 'When the turn that runs began' }),
+  workedMs: z.number().meta({ description: 'The duration of all turns of the session that have ended' }),
+  runningSince: z.number().optional().meta({ description: 'When the running turn began' }),
   worktree: z
     .object({
       phase: WorktreePhase,
@@ -107,16 +113,17 @@ export const Attempt = z.object({
       path: z.string(),
       kept: z.literal(true).optional().meta({
         description:
-          'The attempt was passed over, but its worktree was kept, because it has something that is nowhere else',
+          'The attempt was passed over, but its worktree was kept, because it has files or commits that are nowhere else',
       }),
     })
     .optional(),
   changes: AttemptChanges.optional().meta({
-    description: 'Only in the reply about one round. Absent: not known, or nothing was done yet',
+    description:
+      'Only in the reply about one round. Absent: the changes are not known, or the agent has not begun',
   }),
-  check: AttemptCheck.optional().meta({ description: 'Absent: none was run' }),
-  tokens: TokenUsage.optional().meta({ description: 'Absent: the agent does not tell' }),
-  costUsd: z.number().optional().meta({ description: 'Absent: the agent does not tell' }),
+  check: AttemptCheck.optional().meta({ description: 'Absent: no check was run' }),
+  tokens: TokenUsage.optional().meta({ description: 'Absent: the agent does not report tokens' }),
+  costUsd: z.number().optional().meta({ description: 'Absent: the agent does not report a cost' }),
   notionalCost: z.literal(true).optional().meta({
     description: 'The cost is a list price; nobody is billed for it',
   }),
@@ -134,7 +141,7 @@ export const Round = z.object({
   projectId: ProjectId.optional(),
   place: Place.optional(),
   createdAt: z.number(),
-  updatedAt: z.number().meta({ description: 'When one of its sessions last changed' }),
+  updatedAt: z.number().meta({ description: 'When a session of the round last changed' }),
   base: z.string().optional().meta({ description: 'The commit from which all attempts began' }),
   from: z.string().optional().meta({ description: 'The name of the branch that was at that commit' }),
   count: z.int().meta({ description: 'The number of attempts when the round was made' }),

@@ -34,7 +34,7 @@ export const sessionRoutes = {
     method: 'POST',
     path: '/api/sessions/prepare',
     summary:
-      'Announce a session that will be created; its agent is started now if it can start without a session',
+      'Announce a session that will be created; its agent is started now if it can start before a session exists',
     scope: 'prompt',
     limits: 'handled',
     body: ExpectedSession,

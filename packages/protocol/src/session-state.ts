@@ -79,7 +79,7 @@ export type KnownTask = z.infer<typeof KnownTask>
 
 /** The last rewind, with the values of the state that undoing it restores. */
 export const LastRewind = z.object({
-  seq: z.int().meta({ description: 'The seq of its event' }),
+  seq: z.int().meta({ description: 'The seq of the event of the rewind' }),
   promptId: z.string(),
   talk: z.literal(true).optional(),
   files: RestoredFiles.optional(),
@@ -111,7 +111,7 @@ export const OpenRestore = z.object({
   left: LeftPaths.optional(),
   actor: Actor.optional(),
   failed: ErrorInfo.optional().meta({
-    description: 'It has failed. Kept until the next turn or restoration',
+    description: 'Why the restoration failed. Kept until the next turn or restoration',
   }),
 })
 export type OpenRestore = z.infer<typeof OpenRestore>
@@ -141,7 +141,7 @@ export const SessionState = z.object({
   handedFrom: HandOffOrigin.optional(),
   startCommit: StartCommit.optional(),
   worktree: KnownWorktree.optional().meta({
-    description: 'The worktree that was made for the session, or in which it works',
+    description: 'The worktree that was made for the session, or in which the session works',
   }),
   round: KnownRound.optional().meta({ description: 'The round of which the session is an attempt' }),
   checks: KnownChecks.optional(),
@@ -151,7 +151,7 @@ export const SessionState = z.object({
   mcpServers: McpServers.optional(),
   forkPending: z.boolean().meta({ description: "The agent's conversation has not been forked yet" }),
   forkPoint: ForkPoint.optional().meta({
-    description: 'The point at which the conversation will be forked. Absent: its end',
+    description: 'The point at which the conversation will be forked. Absent: the end of the conversation',
   }),
   rewound: LastRewind.optional().meta({ description: 'The last rewind, until the next turn' }),
   restore: OpenRestore.optional().meta({ description: 'The restoration of files that is being done' }),

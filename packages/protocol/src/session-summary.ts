@@ -36,7 +36,8 @@ export const SessionSummary = SessionState.pick({
     description: 'The place of the folder, if several servers share a database (see GET /api/nodes)',
   }),
   awaits: z.string().optional().meta({
-    description: 'Its place, if no server is running there; the session continues when one is running again',
+    description:
+      'The place of the folder, if no server is running there; the session continues when one is running again',
   }),
   waiting: z.int().meta({ description: 'Number of open requests' }),
   paused: z.int().optional().meta({ description: 'Number of paused prompts; absent if none' }),

@@ -29,10 +29,10 @@ export const Snapshot = z.object({
   late: z
     .literal(true)
     .optional()
-    .meta({ description: 'A call that writes had begun before the snapshot was complete' }),
+    .meta({ description: 'A tool call that can write files had begun before the snapshot was complete' }),
   leftOut: z.array(LeftOut).optional().meta({ description: 'Paths that the snapshot does not contain' }),
   changed: ChangedLines.optional().meta({
-    description: 'The difference from the first snapshot of the session; absent if none was counted',
+    description: 'The difference from the first snapshot of the session; absent if it was not counted',
   }),
 })
 export type Snapshot = z.infer<typeof Snapshot>

@@ -16,7 +16,10 @@ export const TurnEnd = z.object({
   durationMs: z.number(),
   steps: z.number().optional().meta({ description: 'Number of model calls, as the agent counts them' }),
   modelMs: z.number().optional().meta({ description: 'Time spent in model calls, if the agent reports it' }),
-  result: z.string().optional().meta({ description: 'Absent if it equals the last text of the turn' }),
+  result: z
+    .string()
+    .optional()
+    .meta({ description: 'The result of the turn; absent if it equals the last text of the turn' }),
   structuredOutput: z.unknown().optional(),
 })
 export type TurnEnd = z.infer<typeof TurnEnd>

@@ -15,7 +15,10 @@ const comparison = {
   side: ChangeSide.optional().meta({
     description: 'staged: the index, compared with HEAD. unstaged: the folder, compared with the index',
   }),
-  turn: z.string().optional().meta({ description: 'For the scope `turn`: its id; by default the last turn' }),
+  turn: z
+    .string()
+    .optional()
+    .meta({ description: 'For the scope `turn`: the id of the turn; by default the last turn' }),
 }
 
 /**
@@ -25,7 +28,7 @@ const all = {
   all: z
     .enum(['true', 'false'])
     .default('false')
-    .meta({ description: 'true: also files that git does not list; needs the scope terminal' }),
+    .meta({ description: 'true: also read files that git does not list; needs the scope terminal' }),
 }
 
 export const workspaceRoutes = {

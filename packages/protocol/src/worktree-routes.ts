@@ -34,7 +34,7 @@ export const worktreeRoutes = {
   removeOrphan: {
     method: 'DELETE',
     path: '/api/worktrees/:name',
-    summary: 'Remove a worktree whose session was deleted. Nothing can be restored',
+    summary: 'Remove a worktree whose session was deleted. The removal cannot be undone',
     scope: 'admin',
     limits: 'none',
     params: z.object({ name: z.string().min(1).max(255) }),

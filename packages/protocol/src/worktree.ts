@@ -25,16 +25,22 @@ export type ForkWorktree = z.infer<typeof ForkWorktree>
 
 /** The worktree of a session, as it was planned when the session was created. */
 export const PlannedWorktree = z.object({
-  branch: z.string().meta({ description: 'The branch that was made for it' }),
+  branch: z.string().meta({ description: 'The branch that was made for the worktree' }),
   base: z.string().meta({ description: 'The commit at which the branch began' }),
   from: z.string().optional().meta({ description: 'The name of the branch that was at that commit' }),
   path: z.string(),
-  source: z.string().meta({ description: 'The work tree from which it was made' }),
-  tree: z.string().optional().meta({ description: 'The snapshot whose files it gets; those of a fork' }),
-  copy: z.array(z.string()).optional().meta({ description: 'The ignored files to copy from there' }),
+  source: z.string().meta({ description: 'The work tree from which the worktree was made' }),
+  tree: z
+    .string()
+    .optional()
+    .meta({ description: 'The snapshot whose files the worktree gets; set for a fork' }),
+  copy: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'The ignored files to copy from the work tree `source`' }),
   remote: z.literal(true).optional().meta({
     description:
-      'It began at a branch of another repository: it inherits no trust and no files, and setup does not run',
+      'The worktree began at a branch of another repository: it inherits no trust and no ignored files, and the setup command does not run',
   }),
   of: SessionId.optional().meta({
     description: 'The session for which it was made, if that is another session',
@@ -52,22 +58,22 @@ export type BranchFate = z.infer<typeof BranchFate>
 /** A run of the command that prepares a worktree. */
 export const SetupRun = z.object({
   command: z.string(),
-  exitCode: z.int().optional().meta({ description: 'Absent: it did not end by itself' }),
+  exitCode: z.int().optional().meta({ description: 'Absent: the command did not end by itself' }),
   durationMs: z.number(),
-  tail: z.string().meta({ description: 'The end of its output' }),
+  tail: z.string().meta({ description: 'The end of the output of the command' }),
 })
 export type SetupRun = z.infer<typeof SetupRun>
 
 export const WorktreeRequest = z.object({
   action: WorktreeAction,
   branch: BranchFate.optional(),
-  setup: z.literal(false).optional().meta({ description: 'Without the command that prepares it' }),
+  setup: z.literal(false).optional().meta({ description: 'Do not run the setup command' }),
 })
 export type WorktreeRequest = z.infer<typeof WorktreeRequest>
 
 export const MadeWorktree = z.object({
   copied: z.array(z.string()).optional().meta({ description: 'The ignored files that were copied' }),
-  leftOut: z.array(LeftOut).optional().meta({ description: 'Paths that it does not have' }),
+  leftOut: z.array(LeftOut).optional().meta({ description: 'Paths that the worktree does not have' }),
   restored: z.literal(true).optional(),
 })
 export type MadeWorktree = z.infer<typeof MadeWorktree>
@@ -84,7 +90,7 @@ export const RemovedWorktree = z.object({
   branch: z.enum(['kept', 'deleted']),
   head: z.string().optional().meta({ description: 'The commit that was checked out' }),
   tree: z.string().optional().meta({ description: 'The last snapshot of the folder' }),
-  missing: z.literal(true).optional().meta({ description: 'Its folder was deleted by hand' }),
+  missing: z.literal(true).optional().meta({ description: 'Somebody had deleted the folder by hand' }),
 })
 export type RemovedWorktree = z.infer<typeof RemovedWorktree>
 
@@ -94,7 +100,7 @@ export const KeptWorktree = z.object({
   loose: z.int().optional().meta({ description: 'Number of commits that are on no branch' }),
   leftOut: z.array(LeftOut).optional(),
   sessions: z.array(SessionId).optional(),
-  error: ErrorInfo.optional().meta({ description: 'It could not be examined' }),
+  error: ErrorInfo.optional().meta({ description: 'Why the worktree could not be examined' }),
 })
 export type KeptWorktree = z.infer<typeof KeptWorktree>
 
@@ -121,7 +127,7 @@ export const KnownWorktree = PlannedWorktree.extend({
   since: z.number().meta({ description: 'When this phase began' }),
   request: WorktreeRequest.optional().meta({ description: 'The last command of a person' }),
   made: MadeWorktree.optional(),
-  setup: SetupRun.optional().meta({ description: 'The last run of the command that prepares it' }),
+  setup: SetupRun.optional().meta({ description: 'The last run of the setup command' }),
   failure: WorktreeFailure.optional().meta({ description: 'Why the last action failed' }),
   saved: z
     .object({ head: z.string().optional(), tree: z.string().optional() })
@@ -129,7 +135,7 @@ export const KnownWorktree = PlannedWorktree.extend({
     .meta({ description: 'The commit and the snapshot before the removal, which a restoration restores' }),
   removed: RemovedWorktree.optional(),
   kept: KeptWorktree.optional().meta({
-    description: 'Why it was not removed when the attempt was passed over',
+    description: 'Why the worktree was not removed when the attempt was passed over',
   }),
 })
 export type KnownWorktree = z.infer<typeof KnownWorktree>
@@ -145,9 +151,9 @@ export function isWorktreeUnderWay(worktree: Pick<KnownWorktree, 'phase'> | unde
 export const WorktreeLoss = z.object({
   changes: z
     .int()
-    .meta({ description: 'Number of files that are not committed; a restoration brings them back' }),
+    .meta({ description: 'Number of files that are not committed; a restoration restores them' }),
   commits: z.int().meta({
-    description: 'Number of commits that only its branch has; lost if the branch is deleted',
+    description: 'Number of commits that only the branch of the worktree has; lost if the branch is deleted',
   }),
   loose: z.int().meta({ description: 'Number of commits that are on no branch at all' }),
   ignored: z.array(z.string()).meta({
@@ -188,9 +194,11 @@ export const ListedWorktree = z.object({
   session: z
     .object({ id: SessionId, title: z.string(), archived: z.boolean(), updatedAt: z.number() })
     .optional()
-    .meta({ description: 'Its session; absent for an orphan, whose session was deleted' }),
+    .meta({ description: 'The session of the worktree; absent for an orphan, whose session was deleted' }),
   phase: WorktreePhase.optional(),
-  loss: WorktreeLoss.optional().meta({ description: 'Absent if it cannot be determined' }),
+  loss: WorktreeLoss.optional().meta({
+    description: 'What a removal would delete for good; absent if that is not known',
+  }),
 })
 export type ListedWorktree = z.infer<typeof ListedWorktree>
 
@@ -204,13 +212,13 @@ export const WorktreeOffer = z.object({
   remotes: z
     .array(z.string())
     .meta({ description: 'The branches of remotes, the latest first, at most 200' }),
-  changes: z
-    .int()
-    .meta({ description: 'Number of changes in the folder that are not committed; they stay there' }),
-  copy: z
-    .array(z.object({ path: z.string(), bytes: z.number(), chosen: z.boolean() }))
-    .meta({ description: 'Ignored files that can be copied. Those that a setting names are chosen' }),
-  setup: z.boolean().meta({ description: 'Whether a command will prepare it' }),
+  changes: z.int().meta({
+    description: 'Number of changes in the folder that are not committed; the worktree does not get them',
+  }),
+  copy: z.array(z.object({ path: z.string(), bytes: z.number(), chosen: z.boolean() })).meta({
+    description: 'Ignored files that can be copied. Those that a setting names are selected by default',
+  }),
+  setup: z.boolean().meta({ description: 'Whether the setup command will run in the worktree' }),
   submodules: z
     .boolean()
     .meta({ description: 'Whether the repository has submodules, whose folders will be empty' }),

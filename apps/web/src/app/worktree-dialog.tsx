@@ -60,7 +60,7 @@ export default function WorktreeDialog({
         {deletes && found?.loss && found.loss.commits > 0 && (
           <p className="pt-1 text-wait">
             {plural(found.loss.commits, 'commit')} {found.loss.commits === 1 ? 'is' : 'are'} on no other
-            branch. A restoration works only until git cleans up, usually after two weeks.
+            branch. Git deletes such commits, usually after two weeks; they cannot be restored then.
           </p>
         )}
       </div>

@@ -48,7 +48,7 @@ export function comparisonNotes(compared: Compared): string[] {
     )
   if (marked === 'late')
     notes.push(
-      'A call that writes began before the snapshot was complete, so some of its changes may be missing.',
+      'A tool call that can write files began before the snapshot was complete, so some of its changes may be missing.',
     )
   if (shared)
     notes.push(

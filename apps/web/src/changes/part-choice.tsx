@@ -17,7 +17,7 @@ export function PartChoice({ path, part, onChoose }: Props) {
   const name = useId()
   return (
     <fieldset className="flex gap-3 border-b border-line px-3 py-1 text-xs text-soft">
-      <legend className="sr-only">Show of {path}</legend>
+      <legend className="sr-only">Shown changes of {path}</legend>
       {parts.map(([label, value]) => (
         <label key={label} className="flex items-center gap-1.5 hover:text-ink pointer-coarse:min-h-11">
           <input

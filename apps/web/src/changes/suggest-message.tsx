@@ -70,5 +70,5 @@ export function SuggestMessage({ files, message, onMessage }: Props) {
 
 function noteOn({ by, why }: SuggestedMessage): string {
   if (by === 'agent') return 'The agent wrote this message. Read it before you commit.'
-  return `${visible(why ?? '')} The message is from the title.`.trim()
+  return `${visible(why ?? '')} The message was made from the title of the session.`.trim()
 }

@@ -67,7 +67,7 @@ export function BypassStrip() {
       <TriangleAlert size={15} aria-hidden className="shrink-0 text-bad" />
       <p className="min-w-0 flex-1 py-0.5 text-pretty">
         <strong className="font-semibold text-bad">Bypass.</strong> {agentName} changes files and runs
-        commands without asking, unless a rule denies it.
+        commands without asking, except what a rule denies.
       </p>
       {prompts && <Button onClick={() => configure({ mode: 'ask' })}>Back to Ask</Button>}
     </section>

@@ -16,6 +16,8 @@ export function missingTexts(preview: HandOffPreview): string[] {
     ...(shortened > 0 ? [`${shortened} of ${turns} turns ${are(shortened)} shortened.`] : []),
     ...(leftOut > 0 ? [`The first ${plural(leftOut, 'turn')} ${are(leftOut)} left out.`] : []),
     ...(images > 0 ? [`${plural(images, 'image')} ${are(images)} attached.`] : []),
-    ...(imagesNamed > 0 ? [`${plural(imagesNamed, 'image')} ${are(imagesNamed)} only named.`] : []),
+    ...(imagesNamed > 0
+      ? [`${plural(imagesNamed, 'image')} ${are(imagesNamed)} mentioned by name, but not attached.`]
+      : []),
   ]
 }

@@ -8,7 +8,7 @@ it.each([
   [
     'says that a log is older than its seals',
     { ...good, isLate: true },
-    'Verified to event 10. The log was started by a version without seals.',
+    'Verified to event 10. A version of Parley without seals started the log.',
     false,
   ],
   ['says that nothing is sealed', { ...good, sealedTo: 0 }, 'No event is sealed yet.', false],

@@ -14,6 +14,6 @@ export function checkText(result: CheckResult): { readonly text: string; readonl
     return { text: `The verification failed. ${visible(first)}.${more}`, isBad: true }
   }
   if (sealedTo === 0) return { text: 'No event is sealed yet.', isBad: false }
-  const late = isLate ? ' The log was started by a version without seals.' : ''
+  const late = isLate ? ' A version of Parley without seals started the log.' : ''
   return { text: `Verified to event ${sealedTo}.${late}`, isBad: false }
 }

@@ -36,7 +36,7 @@ export function UnsentAnswer({ answer }: { answer: GivenAnswer }) {
         </span>
         {state !== 'sent' && (
           <span className="block text-xs text-soft">
-            {problem ?? 'It is sent when the server is reachable again.'}
+            {problem ?? 'Your answer is sent when the server is reachable again.'}
           </span>
         )}
       </span>

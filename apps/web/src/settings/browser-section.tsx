@@ -34,8 +34,8 @@ export function BrowserSection() {
         <div>
           <h3 className="font-semibold">Saved copies</h3>
           <p className="text-pretty text-soft">
-            The latest part of each session you opened, open requests, and unsent drafts. They are shown at
-            once, and can be read offline.
+            This browser stores the latest part of each session you opened, open requests, and unsent drafts.
+            They are shown at once, and can be read offline.
           </p>
         </div>
         <div className="flex flex-col items-start gap-2">

@@ -111,7 +111,7 @@ function Secret({ secret }: { secret: string }) {
   return (
     <div role="status" className="mt-3 rounded-lg border border-edge bg-card p-3.5 text-sm">
       <p className="text-pretty">
-        This secret signs the requests of the webhook (Standard Webhooks). It is not shown again.
+        This secret signs the requests to the webhook (Standard Webhooks). It is not shown again.
       </p>
       <p className="flex items-center gap-2 pt-2">
         <code className="min-w-0 flex-1 font-mono [overflow-wrap:anywhere]">{secret}</code>

@@ -34,7 +34,7 @@ export default function TokensSection() {
   return (
     <Section
       title="Tokens"
-      purpose="Programs use a named token to work here on your behalf, with the scopes and within the limits that you choose. It never permits more than you may do."
+      purpose="Programs use a named token to work here on your behalf, with the scopes and within the limits that you choose. A token never permits more than you may do."
       problem={problem}
     >
       {tokens?.length === 0 && <p className="text-sm">No tokens.</p>}

@@ -65,7 +65,7 @@ export default function ForkDialog({ prompt, onClose }: Props) {
             onChange={({ target }) => setApart(target.checked)}
             className="accent-mark-fill"
           />
-          In a worktree, with the files of that moment
+          In a worktree, with the files as they were before this prompt
         </label>
       )}
     </ConsequencesDialog>

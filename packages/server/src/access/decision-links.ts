@@ -116,7 +116,7 @@ export class DecisionLinks {
     if (await store.addDecisionLink(link, maxLinksOfRequest)) return { link: shown(link), code }
     throw new ParleyError(
       'conflict',
-      `${maxLinksOfRequest} links were created for this request, which is the most. Decide it in the console.`,
+      `${maxLinksOfRequest} links were created for this request, which is the maximum. Decide the request in the console.`,
     )
   }
 

@@ -64,7 +64,7 @@ export class People {
       if (personId === ownerId && (data.role !== 'admin' || at !== undefined))
         throw new ParleyError(
           'conflict',
-          'The owner of this server is always an administrator: the token of this machine is theirs.',
+          'The owner of this server is always an administrator, because the token of this machine belongs to the owner.',
         )
       this.#expectFreeName(data.name, personId)
       await this.#holders.put({ ...before, data })

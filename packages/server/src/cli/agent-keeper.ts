@@ -99,7 +99,9 @@ export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptio
 
 function notAKey(name: string, keys: readonly string[], variable: string): ParleyError {
   const known =
-    keys.length > 0 ? `Its key variables: ${keys.join(', ')}.` : 'The name of a key ends in _KEY or _TOKEN.'
+    keys.length > 0
+      ? `The key variables of ${name}: ${keys.join(', ')}.`
+      : 'The name of a key ends in _KEY or _TOKEN.'
   const message = `${variable} is not a key of ${name}. ${known} Set other variables in config.json.`
   return new ParleyError('validation_error', message, { details: { variable, keys } })
 }

@@ -272,7 +272,7 @@ function unprovable({ dataDir }: Configuration, { pid, url, isExposed }: Owner):
     : `${record} was written by an older version of Parley, so ${server} cannot be verified.`
   return new ParleyError(
     'conflict',
-    `${why} The token was not sent. Stop that server and start it again. If it does not run, delete that file.`,
+    `${why} The token was not sent. Stop that server and start it again. If that server does not run, delete ${record}.`,
     { details: { dataDir } },
   )
 }

@@ -69,7 +69,9 @@ it('parley link prints a link that decides, lists and revokes links, and parley 
   )
   const { calls } = JSON.parse((await home.run(['verify', file, '--key', keys, '--json'])).stdout)
   expect(calls).toMatchObject([{ by: 'person', actor: { link: { name: 'link for Ana' } } }])
-  expect((await home.run(['link', 'list'])).stderr).toMatch(/^No link can decide a request\./)
+  expect((await home.run(['link', 'list'])).stderr).toMatch(
+    /^There are no links that can still decide a request\./,
+  )
 })
 
 it.each([

@@ -31,7 +31,7 @@ describe('parley trust', () => {
     expect(await home.run(['trust', '.'])).toMatchObject({
       exitCode: 0,
       stdout: '',
-      stderr: `Trusted ${home.folder} and all folders inside it. Takes effect when an agent next starts; idle agents restart with their next prompt.\n`,
+      stderr: `Trusted ${home.folder} and all folders inside it. The change takes effect when an agent next starts; idle agents restart with their next prompt.\n`,
     })
     const { stdout } = await home.run(['trust', 'an app', '--json'])
     const trustedBy = {

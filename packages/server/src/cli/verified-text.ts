@@ -25,7 +25,7 @@ export function logLines(
           `Events 1 to ${forkedFrom.seq} are a copy of session ${oneLine(forkedFrom.sessionId)}, made when the session was forked.`,
         ]
       : []),
-    ...(isLate ? ['The log was begun by a version without seals. Its first seal was added later.'] : []),
+    ...(isLate ? ['A version of Parley without seals started the log. The first seal was added later.'] : []),
     ...redacted.map(
       ({ seq, was, reason }) => `Event ${seq} (${oneLine(was)}) was redacted: ${oneLine(reason)}`,
     ),
@@ -33,7 +33,7 @@ export function logLines(
     ...(signedAnswers > 0 ? [`Answers with a valid signature of a browser: ${signedAnswers}`] : []),
     ...(missingInLedger.length > 0
       ? [
-          `Seals that the ledger does not have: ${missingInLedger.join(', ')}. They are newer than its copy, or were never recorded.`,
+          `Seals that the ledger does not have: ${missingInLedger.join(', ')}. They are newer than this copy of the ledger, or were never recorded.`,
         ]
       : []),
     '',

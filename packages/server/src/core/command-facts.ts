@@ -51,5 +51,8 @@ async function expectPicked(
   const isOther = round !== undefined && otherAttempts(round).includes(by)
   const picked = isOther ? (await stateIfThere(services.store, by))?.round?.pick : undefined
   if (picked?.state === 'picked' && picked.number === number) return
-  throw new ParleyError('conflict', 'No other attempt of this round was picked so. Send attempt.pick to it.')
+  throw new ParleyError(
+    'conflict',
+    'The session of this command was not picked with this number. To pick an attempt, send attempt.pick.',
+  )
 }

@@ -26,7 +26,7 @@ export async function placeOfFork(
   const { services, log } = context
   const { project, cwd, worktree: present, title: words } = log.state
   if (await services.store.load(into)) return undefined
-  if (project === undefined) throw new ParleyError('not_supported', 'This server knows no repositories.')
+  if (project === undefined) throw new ParleyError('not_supported', 'This server does not support worktrees.')
   const { tree, head } = await momentOf(context, point)
   if (head === undefined)
     throw new ParleyError(

@@ -120,6 +120,6 @@ export async function agentContinuing(
     throw new ParleyError('validation_error', `The commandId of this command must be ${handOverId(into)}.`)
   const child = (await store.load(into))?.state
   if (child?.handedFrom?.sessionId === sessionId) return child.agent
-  const message = `There is no session ${into} that continues this session. Create it with from.`
+  const message = `There is no session ${into} that continues this session. Create that session with the field "from".`
   throw new ParleyError('not_found', message)
 }

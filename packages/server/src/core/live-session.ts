@@ -188,7 +188,8 @@ export class LiveSession {
 
   async suggestMessage(paths: readonly string[], signal?: AbortSignal): Promise<SuggestedMessage> {
     await this.recover()
-    if (this.#suggesting) throw new ParleyError('busy', 'The agent already writes a message. Wait for it.')
+    if (this.#suggesting)
+      throw new ParleyError('busy', 'The agent is already writing a message. Wait until it has ended.')
     const suggesting = import('./suggest-message.ts').then((code) =>
       code.suggestMessage(this.#context, paths, signal),
     )

@@ -54,7 +54,7 @@ export class SessionChecks {
       }),
     )
     const { checkMs } = services.limits
-    const late = { code: 'busy' as const, message: `It did not end within ${minutes(checkMs)}.` }
+    const late = { code: 'busy' as const, message: `The limit is ${minutes(checkMs)}.` }
     const result = ran.exitCode === undefined && !ran.error ? { ...ran, error: late } : ran
     await persist(({ checks }) => ({ drafts: checks?.running ? [{ type: 'check.ran', ...result }] : [] }))
   }

@@ -7,7 +7,7 @@ import type { Worktrees } from './worktrees.ts'
 
 export function worktreesOf({ worktrees }: Pick<SessionServices, 'worktrees'>): Worktrees {
   if (worktrees) return worktrees
-  throw new ParleyError('not_supported', 'This server makes no worktrees.')
+  throw new ParleyError('not_supported', 'This server does not support worktrees.')
 }
 
 type OwnSettings = {

@@ -31,7 +31,8 @@ export async function suggestMessage(
     why,
   })
   if (services.awaits !== undefined || !adapter) return fallback(`${name} is not available here.`)
-  if (!adapter.capabilities.aside) return fallback(`${name} cannot be asked in a copy of its conversation.`)
+  if (!adapter.capabilities.aside)
+    return fallback(`${name} does not support questions outside the conversation.`)
   if (completedTurns === 0) return fallback(`${name} has done nothing in this session yet.`)
   const { asideMs } = services.limits
   try {
@@ -41,7 +42,8 @@ export async function suggestMessage(
     const message = messageInAnswer(answer)
     return message === '' ? fallback(`${name} wrote no message.`) : { message, by: 'agent' }
   } catch (error) {
-    if (cancel?.aborted || stopping.aborted) throw new ParleyError('cancelled', 'This was cancelled.')
+    if (cancel?.aborted || stopping.aborted)
+      throw new ParleyError('cancelled', 'The suggestion was cancelled.')
     const isLate = error instanceof DOMException && error.name === 'TimeoutError'
     return fallback(
       isLate ? `${name} took longer than ${asideMs / 1000} s.` : `${name} failed: ${messageOf(error)}`,

@@ -4,7 +4,8 @@ import type { Look } from './git.ts'
 /** The merge base of HEAD and the base branch of the repository. */
 export async function baseOf(look: Look, given?: string): Promise<{ branch: string; commit: string }> {
   const branch = await baseBranch(look, given)
-  if (branch === undefined) throw noBase('This repository has no branch main or master, and names no other.')
+  if (branch === undefined)
+    throw noBase('This repository has no branch main or master, and origin names no default branch.')
   const found = await look(['merge-base', 'HEAD', branch])
   if (found.code === 0) return { branch: shortName(branch), commit: found.stdout.trim() }
   throw noBase(`The checked-out commits have nothing in common with ${shortName(branch)}.`)

@@ -96,6 +96,6 @@ async function linkedPlace(commonDir: string, gitDir: string): Promise<PlaceOf> 
 }
 
 function notCertain(branch: string, what: string): ParleyError {
-  const message = `${branch} ${what}, so it cannot be merged into from here. Merge in a terminal.`
+  const message = `${branch} ${what}, so Parley cannot merge into that branch. Merge in a terminal.`
   return new ParleyError('not_supported', message, { details: { branch } })
 }

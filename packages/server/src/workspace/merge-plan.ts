@@ -98,7 +98,7 @@ async function baseName(look: Look, given: string | undefined): Promise<string> 
   if (ref === undefined || (given !== undefined && ref !== given && !ref.endsWith(`/${given}`))) {
     const message =
       given === undefined
-        ? 'This repository has no branch main or master, and names no other. Set the base branch in the settings of the project.'
+        ? 'This repository has no branch main or master, and origin names no default branch. Set the base branch in the settings of the project.'
         : `The base branch of the project, ${given}, does not exist. Change it in the settings of the project.`
     throw new ParleyError('not_supported', message)
   }

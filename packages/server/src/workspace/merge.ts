@@ -31,7 +31,7 @@ export async function merge(gitIn: GitIn, folder: string, asked: AskedMerge): Pr
   const { plan } = examined
   expectSeen(plan, command)
   const to = await commitFor(plan, command)
-  if (signal.aborted) throw new ParleyError('cancelled', 'This was cancelled before anything was merged.')
+  if (signal.aborted) throw new ParleyError('cancelled', 'The merge was cancelled. Nothing was merged.')
   await moveBranch(plan, to, `${mark}: ${plan.branch}`)
   return described(git, command, to)
 }

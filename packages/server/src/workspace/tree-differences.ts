@@ -45,7 +45,7 @@ const entryOf = (mode: string, object: string): EntryText =>
 
 export function checkedTree(tree: string): string {
   if (/^[0-9a-f]{40,64}$/.test(tree)) return tree
-  throw new ParleyError('validation_error', 'A snapshot is named by the id of its tree.')
+  throw new ParleyError('validation_error', 'Name a snapshot by the id of its tree.')
 }
 
 export function missingTree(reason: string): ParleyError {

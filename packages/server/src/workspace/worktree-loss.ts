@@ -57,7 +57,7 @@ export async function examineWorktree(
 async function listed(look: Look, args: Parameters<Look>[0]): Promise<string[]> {
   const { code, cut, stdout, stderr } = await look(args)
   if (code === 0 && !cut) return stdout.split('\0').filter((path) => path !== '')
-  throw notExamined(stderr || 'there is too much in it')
+  throw notExamined(stderr || 'it has too many files')
 }
 
 function notExamined(why: string): ParleyError {

@@ -44,10 +44,10 @@ export const Dialect = z.strictObject({
   wholeThoughts: z.boolean().optional().describe('Each chunk is a complete thought'),
   thoughtHead: Pattern.optional().describe('Text that is removed from thoughts'),
   notThePerson: Pattern.optional().describe(
-    'Text in a replay that is attributed to the person but is not theirs',
+    'Text in a replay that is attributed to the person, although the person did not write it',
   ),
   notTheAgent: Pattern.optional().describe(
-    'Text in a replay that is attributed to the agent but is not its own',
+    'Text in a replay that is attributed to the agent, although the agent did not write it',
   ),
   modeInText: z.string().optional().describe('The prefix of a text that reports a change of the mode'),
   customAnswer: z

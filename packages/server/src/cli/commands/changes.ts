@@ -121,7 +121,10 @@ export function discard(
 ): Promise<number> {
   const { undo } = options
   if ((undo === undefined) === (paths.length === 0))
-    throw new ParleyError('validation_error', 'Name the files to discard, or the discard with --undo.')
+    throw new ParleyError(
+      'validation_error',
+      'Name the files whose changes are to be discarded, or undo a discard with --undo <number>.',
+    )
   return inSession(reference, options, context, async (work) => {
     if (undo !== undefined) {
       const discarded = Number(undo)
@@ -131,7 +134,7 @@ export function discard(
     const command = { type: 'changes.discard', base: 'HEAD', files: await filesOf(work, paths) } as const
     const event = await recorded(work, 'changes.discarded', command)
     const back = context.commandLine(`discard ${work.id} --undo ${event.seq}`)
-    work.print(event, `${paths.length} discarded. Undo it: ${back}`)
+    work.print(event, `Discarded the changes of ${paths.length} files. To undo this: ${back}`)
   })
 }
 
@@ -150,8 +153,7 @@ export function commit(
   context: Context,
 ): Promise<number> {
   const { staged, verify } = options
-  if (staged && paths.length > 0)
-    throw new ParleyError('validation_error', 'Name files, or commit all that is staged.')
+  if (staged && paths.length > 0) throw new ParleyError('validation_error', 'Give either files or --staged.')
   return inSession(reference, options, context, async (work) => {
     const files = await filesOf(work, paths, staged ? 'staged' : undefined)
     if (options.suggest) return suggest(work, files, options, context)
@@ -174,8 +176,11 @@ async function suggest(
   const body = { paths: files.map(({ path }) => path) }
   const suggested = await client.call('suggestMessage', { params: { id }, body, timeoutMs: suggestionMs })
   if (json) return output.out(`${JSON.stringify(suggested)}\n`)
-  if (suggested.why !== undefined) output.err(`${oneLine(suggested.why)} This message is from the title.\n`)
-  output.out(`${visible(suggested.message)}\n`)
+  if (suggested.why !== undefined)
+    output.err(`${oneLine(suggested.why)} This message was made from the title of the session.
+`)
+  output.out(`${visible(suggested.message)}
+`)
 }
 
 async function messageFor({ client, id }: Work, files: readonly { path: string }[]): Promise<string> {

@@ -53,7 +53,8 @@ export async function env(name: string | undefined, options: EnvOptions, context
   return printResult(context.output, options.json, { value: info, text })
 }
 
-const fromWhen = 'Takes effect when an agent next starts; idle agents restart with their next prompt.'
+const fromWhen =
+  'The change takes effect when an agent next starts; idle agents restart with their next prompt.'
 
 async function givenValue(name: string, { inherit }: EnvOptions, context: Context): Promise<string> {
   if (!inherit) return readSecret(`Value of ${name} (not shown): `, context)

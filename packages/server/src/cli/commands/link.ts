@@ -115,7 +115,7 @@ export async function listLinks(options: LinkOptions, context: Context): Promise
     expiryText(expiresAt),
     ageText(Date.now() - createdAt),
   ]
-  const empty = `No link can decide a request. Create one: ${commandLine('link <session>')}`
+  const empty = `There are no links that can still decide a request. Create one: ${commandLine('link <session>')}`
   printList(links, { columns, row, empty }, { json: options.json, output })
   return 0
 }

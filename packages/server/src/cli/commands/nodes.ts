@@ -64,6 +64,8 @@ function databaseText(database: DatabaseInfo | undefined): string {
   const { version, latencyMs, clockSkewMs } = database
   const skew = Math.round(clockSkewMs)
   const clock =
-    skew === 0 ? 'its clock agrees' : `its clock is ${Math.abs(skew)} ms ${skew > 0 ? 'ahead' : 'behind'}`
+    skew === 0
+      ? 'its clock agrees with the clock of this server'
+      : `its clock is ${Math.abs(skew)} ms ${skew > 0 ? 'ahead of' : 'behind'} the clock of this server`
   return `PostgreSQL ${version}: answers in ${millisecondsText(latencyMs)}, ${clock}`
 }

@@ -79,7 +79,9 @@ export async function addTarget(
       `Alerts are sent to ${oneLine(added.name)} (${added.targetId}).`,
       ...(added.secret === undefined
         ? []
-        : ['The secret signs its requests (Standard Webhooks). It is not shown again.']),
+        : [
+            'The secret signs the requests to this webhook (Standard Webhooks). The secret is not shown again.',
+          ]),
       `To try it: ${commandLine(`notify test ${added.targetId}`)}\n`,
     ].join('\n'),
   )

@@ -22,7 +22,7 @@ export async function redact(
   if (reason === undefined || reason.trim() === '')
     throw new ParleyError(
       'validation_error',
-      'Give the reason with --reason. It stays in the log, so it must not repeat the content.',
+      'Give the reason with --reason. The reason stays in the log, so it must not repeat the content.',
     )
   if (!options.yes)
     throw new ParleyError(

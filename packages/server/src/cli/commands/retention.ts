@@ -42,7 +42,7 @@ export async function retention(options: RetentionOptions, context: Context): Pr
     agent,
     title || 'untitled',
   ]
-  const empty = 'No session is due.'
+  const empty = 'No session is due to be archived or deleted.'
   const isTable = printList(due, { columns, row, empty }, { json: options.json, output })
   if (isTable && timesOf(options))
     output.err(

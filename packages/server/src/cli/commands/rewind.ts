@@ -124,7 +124,7 @@ function print({ files, cut, leftOut, late, commits, inUse }: RewindPreview, { o
   for (const { path, action, left } of files) line(left ? 'leave alone' : actions[action], path, left)
   for (const { path } of leftOut) line('not stored', path)
   if (files.length === 0) err('No file has to be restored.\n')
-  if (cut) err('There are more files than these.\n')
+  if (cut) err('The list is not complete: there are more files.\n')
   if (late)
     err(
       'A command had begun before the snapshot was complete. The snapshot may contain some of its changes.\n',

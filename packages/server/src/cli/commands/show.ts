@@ -59,7 +59,7 @@ function placeFacts({ machine, node, awaited }: Partial<SessionNode>): [name: st
   const away = ': no server runs there now; the session continues when one does'
   return [
     ['Machine', `${machine}${awaited ? away : ''}`],
-    ['Node', node?.url ?? 'none; the next command starts the session on a node of that machine'],
+    ['Node', node?.url ?? 'none; the next command loads the session on a node of that machine'],
   ]
 }
 

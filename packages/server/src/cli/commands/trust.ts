@@ -82,7 +82,8 @@ const remove: Change = async (client, folder, { json }, { output }) => {
   return 0
 }
 
-const fromWhen = 'Takes effect when an agent next starts; idle agents restart with their next prompt.'
+const fromWhen =
+  'The change takes effect when an agent next starts; idle agents restart with their next prompt.'
 
 function isInside(folder: string, parent: TrustedFolder): boolean {
   return folder.startsWith(parent.folder.endsWith(sep) ? parent.folder : parent.folder + sep)

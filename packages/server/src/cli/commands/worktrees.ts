@@ -53,7 +53,7 @@ export function lossText(loss: WorktreeLoss | undefined): string {
     count(loss.changes, 'change'),
     count(loss.commits + loss.loose, 'commit'),
     count(loss.ignoredFiles, 'ignored file'),
-    count(loss.leftOut.length, 'path that no snapshot has', 'paths that no snapshot has'),
+    count(loss.leftOut.length, 'path that is in no snapshot', 'paths that are in no snapshot'),
   ].filter((part) => part !== '')
   return parts.join(', ') || 'nothing'
 }

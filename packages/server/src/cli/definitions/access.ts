@@ -71,7 +71,7 @@ function addInvites(people: Command, { under, run }: Registry): void {
     .option('--json', 'print one invitation per line, as JSON')
     .action(run(async () => (await load()).listInvites))
   add('withdraw', 'withdraw an open invitation', 'parley people withdraw inv_01k2')
-    .argument('<invitation>', 'its id, the beginning of its id, or its name')
+    .argument('<invitation>', 'the id of the invitation, the beginning of the id, or the name')
     .option('--json', 'print the invitation as JSON')
     .action(run(async () => (await load()).withdrawInvite))
 }
@@ -123,7 +123,7 @@ function addDevices({ add, under, run }: Registry): void {
     'parley devices revoke dev_01k2',
     'parley devices revoke --all',
   )
-    .argument('[device]', 'its id, the beginning of its id, or its name')
+    .argument('[device]', 'the id of the browser, the beginning of the id, or the name')
     .option('--all', 'sign out every browser')
     .option('--json', 'print each browser that was signed out as JSON')
     .action(run(async () => (await load()).revokeDevices))
@@ -154,7 +154,7 @@ function addToken({ add, under, run }: Registry): void {
     'revoke a named token: it is refused, and its connections are closed at once',
     'parley token revoke ci',
   )
-    .argument('<token>', 'its name, its id, or the beginning of its id')
+    .argument('<token>', 'the name of the token, its id, or the beginning of the id')
     .option('--json', 'print the revoked token as JSON')
     .action(run(async () => (await load()).revokeToken))
 }

@@ -26,7 +26,7 @@ export function addAgentCommands({ add: addToProgram, under, run }: Registry): v
     .option('--latest', 'install the latest version, which may not be tested with this version of Parley')
     .option('--version <version>', 'this version, which may not be tested with this version of Parley')
     .option('--wait', 'wait if another command is installing the agent')
-    .option('--with-program', 'install the program of Claude even if there is a claude on the PATH')
+    .option('--with-program', 'install the program of Claude Code even if there is a claude on the PATH')
     .option(...into)
     .option('--json', 'print one agent per line, as JSON')
     .addHelpText(
@@ -64,10 +64,10 @@ function addAgentSetup({ add, run }: Pick<Registry, 'add' | 'run'>): void {
     'add a program of your own that speaks the Agent Client Protocol',
     'parley agents add mine --command my-agent -- --acp',
   )
-    .argument('<id>', 'its id: lower-case letters, digits and dashes')
-    .argument('[args...]', 'its arguments, after --')
+    .argument('<id>', 'the id of the agent: lower-case letters, digits and dashes')
+    .argument('[args...]', 'the arguments of the program, after --')
     .requiredOption('--command <program>', 'the program: an absolute path, or a name on the PATH')
-    .option('--name <name>', 'its display name (default: its id)')
+    .option('--name <name>', 'the display name of the agent (default: the id)')
     .option('--json', 'print the agent as JSON')
     .addHelpText(
       'after',

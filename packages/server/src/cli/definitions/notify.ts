@@ -21,7 +21,7 @@ A browser adds itself, in the console under Settings, Notifications.`,
     )
     .action(run(async () => (await load()).listTargets))
   const more = under(notify)
-  const target = ['<target>', 'its name, its id, or the beginning of its id'] as const
+  const target = ['<target>', 'the name of the target, its id, or the beginning of the id'] as const
   more('list', 'list the targets of alerts, with the last attempt of each', 'parley notify list')
     .option('--json', 'print one target per line, as JSON')
     .action(run(async () => (await load()).listTargets))
@@ -33,7 +33,10 @@ A browser adds itself, in the console under Settings, Notifications.`,
   )
     .argument('<kind>', 'webhook or ntfy')
     .argument('<url>', 'the address of the webhook, or of the topic')
-    .option('--name <name>', 'a name, by which people recognise it (default: the host of the address)')
+    .option(
+      '--name <name>',
+      'a name, by which people recognise the target (default: the host of the address)',
+    )
     .option(
       '--on <kinds>',
       'request.waiting, request.resolved, turn.ended, turn.failed, separated by commas (default: all)',

@@ -117,7 +117,7 @@ function addRetention({ add, run }: Registry): void {
       'after',
       `
 Retention is off unless config.json has "retention": {"archiveAfter": "30d", "deleteAfter": "180d"}. A running server then
-looks for such sessions every hour. It keeps pinned sessions, and those with open requests, queued prompts or running work.`,
+archives and deletes such sessions every hour. It keeps pinned sessions, and sessions with open requests, queued prompts or running work.`,
     )
     .action(run(async () => (await import('../commands/retention.ts')).retention))
 }

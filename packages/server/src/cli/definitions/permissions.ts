@@ -44,7 +44,7 @@ function addRules({ add: addToProgram, under, run }: Registry): void {
     .option('--json', 'print the rule as JSON')
     .action(run(async () => (await load()).addRule))
   add('remove', 'remove a rule', 'parley rules remove rul_01k2')
-    .argument('<rule>', 'its id, or a prefix of the id')
+    .argument('<rule>', 'the id of the rule, or a prefix of the id')
     .option('--json', 'print the removed rule as JSON')
     .action(run(async () => (await load()).removeRule))
 }
@@ -108,7 +108,10 @@ function addLink({ add, under, run }: Registry): void {
     'parley link list',
   )
     .argument(...sessionArgument)
-    .argument('[request]', 'its id, or the beginning of its id (default: the only one that is open)')
+    .argument(
+      '[request]',
+      'the id of the request, or the beginning of the id (default: the only open request)',
+    )
     .option('--allow', 'let the link also allow the call; the server must run with decideByLink: allow')
     .option('--expires <time>', 'how long the link works, such as 15m; at most 24h (default: 1h)')
     .option('--name <name>', 'the name of the link, which the log shows beside the decision: "for Ana"')
@@ -119,7 +122,7 @@ function addLink({ add, under, run }: Registry): void {
       'after',
       `
 Whoever has the link sees the request with its whole input, and can decide this one call. The link ends when it is used,
-when it expires, when the request is answered elsewhere, and when you may no longer decide. stdout has the URL alone.`,
+when it expires, when the request is answered elsewhere, and when you may no longer decide. Only the URL is printed to stdout.`,
     )
     .action(run(async () => (await load()).createLink))
   const more = under(link)
@@ -127,7 +130,7 @@ when it expires, when the request is answered elsewhere, and when you may no lon
     .option('--json', 'print one link per line, as JSON')
     .action(run(async () => (await load()).listLinks))
   more('revoke', 'revoke a link, which then cannot decide anything', 'parley link revoke lnk_01k2')
-    .argument('<link>', 'its id, the beginning of its id, or its name')
+    .argument('<link>', 'the id of the link, the beginning of the id, or the name')
     .option('--json', 'print the revoked link as JSON')
     .action(run(async () => (await load()).revokeLink))
 }

@@ -10,7 +10,7 @@ export function addProofCommands(registry: Registry): void {
 function addVerify({ add, context, run }: Registry): void {
   add(
     'verify',
-    'check that an export was not changed, and list the calls that ran with their decisions',
+    'check that an export was not changed, and list the tool calls that ran, with the decision on each',
     'parley verify session.jsonl --key keys.txt',
     'parley verify session.jsonl --key keys.txt --head ses_01k2…:12:4f2b…',
     'parley verify ledger.jsonl --key keys.txt',
@@ -46,7 +46,7 @@ function addAudit({ add: addToProgram, under, run }: Registry): void {
     .helpCommand(false)
   const add = under(audit)
   add('head', 'print the last entry of the ledger, or the last seal of a session', 'parley audit head')
-    .argument('[session]', 'its id, a prefix of the id, or "last"')
+    .argument('[session]', 'the id of the session, a prefix of the id, or "last"')
     .option('--json', 'print the result as JSON')
     .action(run(async () => (await load()).auditHead))
   add('export', 'print the whole ledger, one entry per line', 'parley audit export -o ledger.jsonl')

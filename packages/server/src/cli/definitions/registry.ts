@@ -50,7 +50,7 @@ export const visibleTokenWarning =
 export const visibleDatabaseUrlWarning =
   '--database-url shows the URL to everybody who lists processes while the program starts: set PARLEY_DATABASE_URL'
 
-export const sessionArgument = ['<session>', 'its id, a prefix of the id, or "last"'] as const
+export const sessionArgument = ['<session>', 'the id of the session, a prefix of the id, or "last"'] as const
 
 /** An option that may be given several times. */
 export function list(flags: string, description: string): Option {

@@ -223,7 +223,7 @@ function addEditing({ add, run }: Registry): void {
     .argument(...sessionArgument)
     .option('--before <prompt>', 'fork from the state before this prompt; its id is in show --json')
     .option('--title <title>', 'the title of the fork')
-    .option('--worktree', 'work in a new worktree, with the files of that moment')
+    .option('--worktree', 'work in a new worktree, with the files as they were at that point of the session')
     .option('--branch <branch>', 'with --worktree: the name of the new branch')
     .option(...json)
     .action(run(async () => (await load()).fork))
@@ -233,7 +233,7 @@ function addRewind({ add, run }: Registry): void {
   const load = () => import('../commands/rewind.ts')
   add(
     'rewind',
-    'restore the files of a session to their state before a prompt; with --talk also the conversation',
+    'restore the files of a session to their state before a prompt; with --talk, the conversation too',
     'parley rewind last prm_01k2… --preview',
     'parley rewind last last',
     'parley rewind last prm_01k2… --talk',

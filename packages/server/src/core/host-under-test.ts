@@ -51,7 +51,10 @@ export type HostUnderTest = AsyncDisposable & {
   runs(path: string): number
   /** Closes the host and opens another on the same store. */
   restart(options?: Pick<HostUnderTestOptions, 'adapter'>): Promise<void>
-  /** Opens another host on the same store. The first one never gets an answer of the store again. */
+  /**
+   * Opens another host on the same store, as after a kill between two steps. The first host never gets an answer of its
+   * ports again.
+   */
   killAndRestart(): Promise<void>
 }
 
@@ -73,9 +76,9 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       return connection
     },
   }
-  const lives = new Set<{ isKilled: boolean }>()
+  const lives = new Set<Life>()
   const start = (adapter = options.adapter) => {
-    const life = { isKilled: false }
+    const life: Life = { isKilled: false, inFolders: new Set() }
     lives.add(life)
     return createHost({
       adapters: [adapter ? adapter(noted) : noted],
@@ -87,9 +90,9 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       ...(options.freeBytes && { freeBytes: options.freeBytes }),
       sealer: options.sealer,
       ledger: options.ledger,
-      sessionFolder: options.sessionFolder,
+      sessionFolder: inFolders(options.sessionFolder, life),
       folderChanges: options.folderChanges,
-      worktrees: options.worktrees,
+      worktrees: inFolders(options.worktrees, life),
       projectCommands: options.projectCommands,
       problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
     })
@@ -121,7 +124,7 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       host = await start(next?.adapter)
     },
     async killAndRestart() {
-      for (const life of lives) life.isKilled = true
+      await kill(lives)
       host = await start()
     },
     async [Symbol.asyncDispose]() {
@@ -131,15 +134,30 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
   }
 }
 
-/** The store of a host that can be killed: then no call of it ends any more. */
-function whileAlive(store: SessionStore, life: { readonly isKilled: boolean }): SessionStore {
-  return new Proxy(store, {
+/** The life of a host that can be killed, and what it does in folders. */
+type Life = { isKilled: boolean; readonly inFolders: Set<Promise<unknown>> }
+
+/** Two hosts must not work in the same folders at the same time, so this waits for what has begun. */
+async function kill(lives: ReadonlySet<Life>): Promise<void> {
+  for (const life of lives) life.isKilled = true
+  await Promise.allSettled([...lives].flatMap((life) => [...life.inFolders]))
+}
+
+function inFolders<Port extends object>(port: Port | undefined, life: Life): Port | undefined {
+  return port && whileAlive(port, life, life.inFolders)
+}
+
+/** A port of a host: once the host is killed, no call of it ends any more. */
+function whileAlive<Port extends object>(port: Port, life: Life, work = new Set<Promise<unknown>>()): Port {
+  return new Proxy(port, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name)
       if (typeof method !== 'function') return method
       return async (...given: unknown[]) => {
         if (life.isKilled) await new Promise(() => undefined)
-        const result: unknown = await method.apply(target, given)
+        const done = Promise.resolve(method.apply(target, given))
+        work.add(done)
+        const result = await done.finally(() => work.delete(done))
         if (life.isKilled) await new Promise(() => undefined)
         return result
       }

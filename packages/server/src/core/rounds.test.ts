@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { NewRoundInput, Round } from '@parley/protocol'
 import { projectIdOf } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { SessionUnderTest } from './host-under-test.ts'
+import { type HostUnderTest, SessionUnderTest } from './host-under-test.ts'
 import { attemptSessionId, roundIdFrom } from './round-attempts.ts'
 import { branches, git, reaches, shell, tested, worktreeOf, write } from './worktrees-under-test.ts'
 
@@ -242,31 +242,41 @@ describe('a pick', () => {
     expect(attempts.find(({ attempt }) => attempt === picked)?.pick).toBe('picked')
   })
 
-  it.each([1, 2, 3])('is completed by a restart after step %i', async (step) => {
+  it.each([1, 2, 3, 4, 5])('is completed by a restart after step %i, and so is its change', async (step) => {
     const { test, sessions } = await withRound()
     const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
     await worked(sessions)
-    const { append } = test.store
-    let left = step
-    // The store of a server that is killed before it has stored the next event of the pick.
-    Object.assign(test.store, {
-      append: async (batch: Parameters<typeof append>[0]) => {
-        const isStep = batch.events.some(({ json }) => /"type":"(attempt|worktree)\./.test(json))
-        if (isStep && left-- <= 0) return new Promise(() => undefined)
-        return append.call(test.store, batch)
-      },
-    })
-    const pick = one.command({ type: 'attempt.pick' })
-    await expect.poll(() => left < 0, { timeout: 10_000 }).toBe(true)
-    await pick
-    Object.assign(test.store, { append })
-    await test.killAndRestart()
+    await killAfter(step, test, () => one.command({ type: 'attempt.pick' }))
     await reaches(other, 'removed')
     await settled(one)
-    expect(await one.events('attempt.picked')).toHaveLength(1)
-    expect(await other.events('attempt.passed-over')).toHaveLength(1)
+    await killAfter(step, test, () => other.command({ type: 'attempt.pick' }))
+    await reaches(one, 'removed')
+    await settled(other)
+    const { path } = await reaches(other, 'ready')
+    expect(readFileSync(join(path, 'made.txt'), 'utf8')).toBe('x\n')
+    for (const session of sessions) {
+      const types = ['attempt.picked', 'attempt.settled', 'attempt.passed-over', 'worktree.removed'] as const
+      for (const type of types) expect(await session.events(type)).toHaveLength(1)
+    }
   })
 })
+
+/** Does the work, and kills the server before it has stored what follows `steps` steps of a pick. */
+async function killAfter(steps: number, test: HostUnderTest, work: () => Promise<unknown>): Promise<void> {
+  const { append } = test.store
+  let left = steps
+  Object.assign(test.store, {
+    append: async (batch: Parameters<typeof append>[0]) => {
+      const isStep = batch.events.some(({ json }) => /"type":"(attempt|worktree|snapshot)\./.test(json))
+      if (isStep && left-- <= 0) return new Promise(() => undefined)
+      return append.call(test.store, batch)
+    },
+  })
+  await work()
+  await expect.poll(() => left < 0, { timeout: 10_000 }).toBe(true)
+  Object.assign(test.store, { append })
+  await test.killAndRestart()
+}
 
 describe('a check', () => {
   it('runs the command of the project in the worktree, and records how it ended', async () => {
@@ -303,7 +313,7 @@ describe('a check', () => {
     expect(existsSync(join(await pathOf(session), 'ran'))).toBe(false)
   })
 
-  it('is ended when it takes too long, is stopped, or the worktree is removed, and its processes too', async () => {
+  it('is ended when it takes too long, and recorded as one that did not end', async () => {
     const { test, repository, create } = await tested({
       settings: { check: 'echo started; (sleep 60; touch late) & wait' },
       limits: { checkMs: 300 },

@@ -60,6 +60,23 @@ export function projectCases(tested: TestedStore): void {
 function addedCases(tested: TestedStore): void {
   const { create } = tested
 
+  it('lists only attempts of rounds, also after their states have changed', async () => {
+    const round = { id: 'rnd_"\ud800', attempt: 1, count: 2, workedMs: 0 }
+    await create('a', { project: '/w/.git', cwd: '/w', round })
+    await create('b', { project: '/w/.git', cwd: '/w' })
+    await create('c', { project: '/other', cwd: '/other', round: { ...round, attempt: 2 } })
+    const listed = async (project?: string) => {
+      const at = project === undefined ? {} : { project: { project } }
+      const { sessions } = await tested.store.list({ limit: 9, inRound: true, ...at })
+      return sessions.map((session) => [session.id, session.round?.attempt]).toSorted()
+    }
+    expect(await listed()).toEqual([
+      ['a', 1],
+      ['c', 2],
+    ])
+    expect(await listed('/other')).toEqual([['c', 2]])
+  })
+
   it('adds the project to sessions that have none, and keeps it whatever is appended', async () => {
     for (const id of ['b', 'a', 'c']) await create(id, { cwd: `/w/${id}`, updatedAt: 4 })
     await create('d', { cwd: '/w', project: '/w/.git' })

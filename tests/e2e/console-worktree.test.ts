@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
@@ -7,7 +7,12 @@ import { consoleFixture } from './console-fixture.ts'
 import { chooseAgent, eventually, prompt } from './console-page.ts'
 
 /** Worktrees in a real browser: chosen on the page for a new session, prepared, removed and restored. */
-const { server, openTab } = consoleFixture()
+const { server, openTab } = consoleFixture((made) => {
+  const settings = join(made.folder, 'settings')
+  mkdirSync(join(settings, 'git'), { recursive: true })
+  writeFileSync(join(settings, 'git/config'), '[protocol "file"]\n\tallow = always\n')
+  made.environment = { XDG_CONFIG_HOME: settings }
+})
 
 function repository(name: string): string {
   const folder = mkdtempSync(join(realpathSync(server.folder), `${name}-`))
@@ -97,6 +102,28 @@ it('a failed setup shows its output and can be retried, and archiving offers to 
   await eventually(() => strip(page).count()).toBe(0)
   expect(existsSync(join(path, 'new.txt'))).toBe(true)
   rmSync(folder, { recursive: true })
+  expect(consoleErrors).toEqual([])
+  await context.close()
+})
+
+it('the empty submodules of a worktree are filled on request', async () => {
+  const library = repository('library')
+  const folder = repository('with-submodule')
+  git(folder, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library, 'lib')
+  commit(folder, 'submodule')
+  await server.call('/api/trust', { folder })
+  const { page, context, consoleErrors } = await openTab()
+  const { id } = await server.call<{ id: string }>('/api/sessions', {
+    ...{ agent: 'demo', cwd: folder, worktree: {}, prompt: 'help' },
+  })
+  await page.goto(`${server.url}/sessions/${id}`)
+  await strip(page).getByText('The folder of a submodule is empty.').waitFor()
+  const { cwd } = await stateOf(page)
+  expect(existsSync(join(cwd, 'lib/a.txt'))).toBe(false)
+  expect(await seriousFindings(page)).toEqual([])
+  await strip(page).getByRole('button', { name: 'Fill submodules' }).press('Enter')
+  await eventually(() => strip(page).count()).toBe(0)
+  expect(existsSync(join(cwd, 'lib/a.txt'))).toBe(true)
   expect(consoleErrors).toEqual([])
   await context.close()
 })

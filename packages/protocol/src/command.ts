@@ -143,6 +143,8 @@ export const Command = taggedUnion('type', [
     }),
   }),
   z.strictObject({ ...base, type: z.literal('worktree.restore') }),
+  /** Checks out the submodules of the worktree whose folders are empty. */
+  z.strictObject({ ...base, type: z.literal('worktree.fill') }),
   /** Runs the command of the project that tests the work. */
   z.strictObject({ ...base, type: z.literal('check.run') }),
   z.strictObject({ ...base, type: z.literal('check.stop') }),

@@ -18,10 +18,11 @@ import { ToolContent, ToolKind, ToolLocation, ToolOutcome } from './tool-call.ts
 import { ParkReason, RecordedBy, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
 import {
+  FilledWorktree,
   KeptWorktree,
   MadeWorktree,
+  PreparedWorktree,
   RemovedWorktree,
-  SetupRun,
   WorktreeFailure,
   WorktreeRequest,
 } from './worktree.ts'
@@ -267,11 +268,11 @@ export const SessionEvent = taggedUnion('type', [
   event('worktree.requested', WorktreeRequest.shape),
   event('worktree.made', MadeWorktree.shape),
   /** The worktree is complete, and the agent can work in it. */
-  event('worktree.prepared', {
-    setup: SetupRun.optional().meta({ description: 'Absent: no command was run' }),
-  }),
+  event('worktree.prepared', PreparedWorktree.shape),
   event('worktree.failed', WorktreeFailure.shape),
   event('worktree.removed', RemovedWorktree.shape),
+  /** Submodules whose folders were empty were checked out. */
+  event('worktree.filled', FilledWorktree.shape),
   /** The worktree of an attempt that was passed over was not removed. */
   event('worktree.kept', KeptWorktree.shape),
 

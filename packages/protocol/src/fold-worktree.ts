@@ -39,8 +39,10 @@ export const worktreeFolds: Folds = {
     }),
   'worktree.made': (state, { copied, leftOut, restored, ...event }) =>
     changed(state, event, { phase: 'preparing', made: defined({ copied, leftOut, restored }) }),
-  'worktree.prepared': (state, { setup, ...event }) =>
-    changed(state, event, { phase: 'ready', setup, saved: undefined, removed: undefined }),
+  'worktree.prepared': (state, { setup, submodules, ...event }) =>
+    changed(state, event, { phase: 'ready', setup, submodules, saved: undefined, removed: undefined }),
+  'worktree.filled': (state, event) =>
+    changed(state, { ...event, at: state.worktree?.since ?? event.at }, { submodules: undefined }),
   'worktree.failed': (state, { action, error, setup, ...event }) =>
     changed(state, event, {
       phase: afterFailure[action] ?? 'failed',

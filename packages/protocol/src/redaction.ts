@@ -58,6 +58,7 @@ const contents: Contents = {
   'pull-request.opened': () => ({ title: placeholder }),
   'check.ran': ({ error }) => ({ tail: '', error: error && { code: error.code, message: placeholder } }),
   'worktree.kept': () => ({ leftOut: undefined, error: undefined }),
+  'worktree.filled': () => ({ submodules: [], output: undefined }),
   'worktree.made': () => ({ copied: undefined, leftOut: undefined }),
   'worktree.prepared': ({ setup }) => ({ setup: setup && withoutOutput(setup) }),
   'worktree.failed': ({ error, setup }) => ({

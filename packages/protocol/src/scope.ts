@@ -61,6 +61,8 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   'worktree.remove': 'decide',
   // The setup command of the project runs on files that an agent has written.
   'worktree.restore': 'decide',
+  // Other machines are reached with the credentials of the person who runs the server.
+  'worktree.fill': 'decide',
   // It runs what an agent has written.
   'check.run': 'decide',
   'check.stop': 'prompt',

@@ -94,6 +94,22 @@ export const RemovedWorktree = z.object({
 })
 export type RemovedWorktree = z.infer<typeof RemovedWorktree>
 
+export const PreparedWorktree = z.object({
+  setup: SetupRun.optional().meta({ description: 'Absent: no command was run' }),
+  submodules: z
+    .int()
+    .optional()
+    .meta({ description: 'Number of submodules whose folders are empty. Absent: none' }),
+})
+export type PreparedWorktree = z.infer<typeof PreparedWorktree>
+
+/** The submodules that were checked out. */
+export const FilledWorktree = z.object({
+  submodules: z.array(z.string()).meta({ description: 'Their folders' }),
+  output: z.string().optional().meta({ description: 'The end of the output of git' }),
+})
+export type FilledWorktree = z.infer<typeof FilledWorktree>
+
 /** Why a worktree was kept: what it has that is nowhere else, or the other sessions that work in it. */
 export const KeptWorktree = z.object({
   ignoredFiles: z.int().optional(),
@@ -134,6 +150,9 @@ export const KnownWorktree = PlannedWorktree.extend({
     .optional()
     .meta({ description: 'The commit and the snapshot before the removal, which a restoration restores' }),
   removed: RemovedWorktree.optional(),
+  submodules: z.int().optional().meta({
+    description: 'Number of submodules whose folders were empty when it became ready. Absent: none',
+  }),
   kept: KeptWorktree.optional().meta({
     description: 'Why the worktree was not removed when the attempt was passed over',
   }),

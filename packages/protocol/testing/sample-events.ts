@@ -198,6 +198,7 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
     type: 'worktree.prepared',
     setup: { command: 'npm ci', exitCode: 0, durationMs: 900, tail: 'added 3 packages\n' },
   },
+  'worktree.filled': { type: 'worktree.filled', submodules: ['lib'] },
   'worktree.failed': {
     type: 'worktree.failed',
     action: 'make',

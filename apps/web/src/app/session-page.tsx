@@ -132,7 +132,8 @@ function Dock() {
   const cwd = useSessionState((state) => state.cwd)
   const worktreeShown = useSessionState(
     ({ worktree }) =>
-      worktree !== undefined && (worktree.phase !== 'ready' || worktree.failure !== undefined),
+      worktree !== undefined &&
+      (worktree.phase !== 'ready' || worktree.failure !== undefined || worktree.submodules !== undefined),
   )
   const awaited = useAwaited()
   const [prompts, decides] = [useMay('prompt'), useMay('decide')]

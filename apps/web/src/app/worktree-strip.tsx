@@ -20,7 +20,9 @@ export default function WorktreeStrip() {
   useEffect(() => {
     if (phase && phase !== 'ready') announce(titles[phase])
   }, [phase])
-  if (!worktree || (worktree.phase === 'ready' && !worktree.failure)) return null
+  if (!worktree) return null
+  if (worktree.phase === 'ready' && !worktree.failure)
+    return worktree.submodules === undefined ? null : <EmptySubmodules count={worktree.submodules} />
   return (
     <section
       aria-label="Worktree"
@@ -28,6 +30,41 @@ export default function WorktreeStrip() {
       className={`mb-2 shrink-0 rounded-xl border px-3.5 py-2.5 text-sm ${worktree.failure ? 'border-wait-line bg-wait-wash' : 'border-line bg-side'}`}
     >
       <State worktree={worktree} />
+    </section>
+  )
+}
+
+/** Offers to check out the submodules of the worktree. */
+function EmptySubmodules({ count }: { count: number }) {
+  const id = useSessionState((state) => state.id)
+  const decides = useMay('decide')
+  const [isSending, setSending] = useState(false)
+  const [isHidden, setHidden] = useState(false)
+  if (isHidden || !decides) return null
+  const fill = () => {
+    setSending(true)
+    client
+      .command(id, { type: 'worktree.fill' })
+      .catch(toastError)
+      .finally(() => setSending(false))
+  }
+  return (
+    <section
+      aria-label="Worktree"
+      data-testid="worktree"
+      className="mb-2 flex shrink-0 flex-wrap items-center gap-2 rounded-xl border border-line bg-side px-3.5 py-2 text-sm"
+    >
+      <p className="min-w-0 flex-1">
+        {count === 1
+          ? 'The folder of a submodule is empty.'
+          : `The folders of ${count} submodules are empty.`}
+      </p>
+      <Button look="quiet" onClick={() => setHidden(true)}>
+        Hide
+      </Button>
+      <Button disabled={isSending} onClick={fill} title="git submodule update --init, from their remotes">
+        {isSending ? 'Filling…' : 'Fill submodules'}
+      </Button>
     </section>
   )
 }

@@ -75,6 +75,7 @@ export function decide(state: SessionState, command: Command, context: DecideCon
     case 'changes.commit':
     case 'branch.push':
     case 'branch.merge':
+    case 'worktree.fill':
     case 'pull-request.open':
       return { drafts: context.doneInFolder ?? [] }
     case 'worktree.retry':

@@ -4,6 +4,7 @@ import type {
   CommandOf,
   Committed,
   Discarded,
+  FilledWorktree,
   Merged,
   MergePreview,
   OpenedPullRequest,
@@ -36,6 +37,8 @@ export type FolderChanges = {
   /** Returns the effect of a merge of the checked-out branch into the base branch. Changes nothing. */
   previewMerge(folder: string, asked: Looked): Promise<MergePreview>
   merge(folder: string, asked: Asked<'branch.merge'>): Promise<Merged>
+  /** Checks out the submodules whose folders are empty. Submodules with files are left alone. */
+  fillSubmodules(folder: string, asked: Asked<'worktree.fill'>): Promise<FilledWorktree>
   openPullRequest(folder: string, asked: Asked<'pull-request.open'>): Promise<OpenedPullRequest>
 }
 
@@ -65,6 +68,7 @@ export const folderCommands = [
   'changes.commit',
   'branch.push',
   'branch.merge',
+  'worktree.fill',
   'pull-request.open',
 ] as const satisfies readonly Command['type'][]
 

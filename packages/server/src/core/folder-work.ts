@@ -8,6 +8,7 @@ import {
   type SessionState,
 } from '@parley/protocol'
 import { createProgress } from './command-progress.ts'
+import { ownWorktree } from './decide-worktree.ts'
 import type { CheckLogs, FolderChanges, FolderCommand, Looked } from './folder-changes.ts'
 import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
@@ -98,9 +99,18 @@ async function draftsOf(
       return [{ type: 'branch.pushed', ...(await changes.push(cwd, { ...work, command })) }]
     case 'branch.merge':
       return [{ type: 'branch.merged', ...(await changes.merge(cwd, { ...work, command })) }]
+    case 'worktree.fill':
+      expectReady(context)
+      return [{ type: 'worktree.filled', ...(await changes.fillSubmodules(cwd, { ...work, command })) }]
     case 'pull-request.open':
       return [{ type: 'pull-request.opened', ...(await changes.openPullRequest(cwd, { ...work, command })) }]
   }
+}
+
+function expectReady({ log }: SessionContext): void {
+  const { phase } = ownWorktree(log.state)
+  if (phase !== 'ready')
+    throw new ParleyError('conflict', 'The worktree is not ready, so it cannot be filled.')
 }
 
 function expectNoTurn({ log }: SessionContext): void {

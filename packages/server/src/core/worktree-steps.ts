@@ -174,11 +174,11 @@ export class WorktreeSteps {
     const { services } = this.#context
     const signal = this.#signal
     const command = await this.#command(worktree)
-    if (command === undefined) return this.#prepared(worktree)
+    if (command === undefined) return this.#prepared(worktrees, worktree)
     const { setupMs: timeoutMs } = services.limits
     const setup = await worktrees.prepare(worktree, { command, timeoutMs, signal })
     if (signal.aborted) return
-    if (setup.exitCode === 0) return this.#prepared(worktree, setup)
+    if (setup.exitCode === 0) return this.#prepared(worktrees, worktree, setup)
     await worktrees.discard(worktree, { branch: worktree.saved ? 'keep' : 'delete' })
     const how =
       setup.exitCode === undefined
@@ -193,7 +193,8 @@ export class WorktreeSteps {
    * The files of an attempt are compared with those before its first turn. A snapshot beside that turn could be late, so it
    * is taken before.
    */
-  async #prepared({ path }: KnownWorktree, setup?: SetupRun): Promise<void> {
+  async #prepared(worktrees: Worktrees, worktree: KnownWorktree, setup?: SetupRun): Promise<void> {
+    const { path } = worktree
     const { id: sessionId, round, snapshots } = this.#state
     const { sessionFolder } = this.#context.services
     const taken =
@@ -204,7 +205,9 @@ export class WorktreeSteps {
         : undefined
     if (this.#signal.aborted) return
     if (taken) await this.#record('preparing', askedSnapshot(taken))
-    await this.#record('preparing', { type: 'worktree.prepared', ...defined({ setup }) })
+    const empty = await worktrees.emptySubmodules(worktree).catch(() => 0)
+    const submodules = empty || undefined
+    await this.#record('preparing', { type: 'worktree.prepared', ...defined({ setup, submodules }) })
   }
 
   /** The present setup command of the project. */

@@ -28,6 +28,8 @@ export type Worktrees = {
   /** Removes the folder of a worktree that was not completed. A branch without commits of its own can be deleted. */
   discard(worktree: PlannedWorktree, how: { branch: BranchFate }): Promise<void>
   isThere(worktree: PlannedWorktree): Promise<boolean>
+  /** The number of submodules whose folders are empty. */
+  emptySubmodules(worktree: PlannedWorktree): Promise<number>
   /** Returns the content that a removal would delete. Rejects with `not_found` if the folder does not exist. */
   examine(worktree: PlannedWorktree): Promise<Examined>
   /** Removes the folder. The branch is deleted only if it is at `head`. */

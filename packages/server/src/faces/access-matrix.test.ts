@@ -238,6 +238,7 @@ const commandSamples: Readonly<Record<CommandType, Record<string, unknown>>> = {
   'worktree.retry': {},
   'worktree.remove': {},
   'worktree.restore': {},
+  'worktree.fill': {},
   'check.run': {},
   'check.stop': {},
   'attempt.pick': {},

@@ -71,6 +71,7 @@ export function peopleIn(
     previewMerge: () => changes.previewMerge(folder, asked('branch.push', { branch: '', commit: '' })),
     merge: (fields: Fields<'branch.merge'>, commandId?: string) =>
       changes.merge(folder, asked('branch.merge', fields, commandId)),
+    fill: () => changes.fillSubmodules(folder, asked('worktree.fill', {})),
     openRequest: (fields: Fields<'pull-request.open'>) =>
       changes.openPullRequest(folder, asked('pull-request.open', fields)),
     branch: () => changes.branch(folder, asked('branch.push', { branch: '', commit: '' })),

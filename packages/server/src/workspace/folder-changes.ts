@@ -59,6 +59,10 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
       const { merge } = await import('./merge.ts')
       return inTurn(folder, async () => merge((await parts()).gitIn, folder, asked))
     },
+    async fillSubmodules(folder, asked) {
+      const { fillSubmodules } = await import('./submodules.ts')
+      return inTurn(folder, async () => fillSubmodules((await parts()).gitIn, folder, asked))
+    },
     async openPullRequest(folder, asked) {
       const { openPullRequest } = await import('./pull-request.ts')
       const opening = inTurn(folder, async () => openPullRequest((await parts()).gitIn, folder, asked))

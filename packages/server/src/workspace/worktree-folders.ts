@@ -7,6 +7,7 @@ import { createGitIn } from './git.ts'
 import { headOf } from './head.ts'
 import { type ProcessMarks, runCommand } from './run-command.ts'
 import type { Environment } from './run-git.ts'
+import { emptySubmodules } from './submodules.ts'
 import { discardFolder, freeBytesOf, makeFolder, removeWorktree, sessionOf } from './worktree-folder.ts'
 import { examineWorktree } from './worktree-loss.ts'
 import { offerWorktree, planWorktree } from './worktree-plan.ts'
@@ -41,6 +42,8 @@ export function createWorktreeFolders({
     },
     discard: (worktree, how) => discardFolder(parts, worktree, how),
     isThere: ({ path }) => isFolder(path),
+    emptySubmodules: async ({ path }) =>
+      (await emptySubmodules(gitIn({ path, trusted: false }).look, path)).length,
     async examine(worktree) {
       if (await isFolder(worktree.path)) return examineWorktree(gitIn, env, worktree)
       throw new ParleyError('not_found', `The folder ${worktree.path} is gone.`)

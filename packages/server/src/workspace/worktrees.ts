@@ -15,6 +15,7 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
     prepare: async (...given) => (await worktrees()).prepare(...given),
     discard: async (...given) => (await worktrees()).discard(...given),
     isThere: async (...given) => (await worktrees()).isThere(...given),
+    emptySubmodules: async (...given) => (await worktrees()).emptySubmodules(...given),
     examine: async (...given) => (await worktrees()).examine(...given),
     remove: async (...given) => (await worktrees()).remove(...given),
     list: async () => (await worktrees()).list(),

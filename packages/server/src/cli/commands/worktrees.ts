@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Client } from '@parley/client'
 import {
   type BranchFate,
+  type EventOf,
   isWorktreeUnderWay,
   type KnownWorktree,
   type ListedWorktree,
@@ -101,6 +102,26 @@ export async function restoreWorktree(
   const sessionId = await findSession(server.client, reference, context)
   const worktree = await performed(server, sessionId, { type: 'worktree.restore' })
   return report(context, options, { sessionId, worktree }, `Restored ${visible(worktree.path)}.`)
+}
+
+/** Checks out the submodules of a worktree whose folders are empty. */
+export async function fillWorktree(
+  reference: string,
+  options: WorktreesOptions,
+  context: Context,
+): Promise<number> {
+  await using server = await connect(existingConfigurationOf(context, options), context)
+  const { client } = server
+  const sessionId = await findSession(client, reference, context)
+  const { seq } = await client.command(sessionId, { type: 'worktree.fill' })
+  const { events } = await client.call('events', {
+    params: { id: sessionId },
+    query: { after: seq - 1, limit: 1 },
+  })
+  const [event] = events
+  const filled = event?.type === 'worktree.filled' ? (event as EventOf<'worktree.filled'>).submodules : []
+  const text = filled.length === 0 ? 'No submodule is empty.' : `Filled ${filled.map(visible).join(', ')}.`
+  return report(context, options, event ?? {}, text)
 }
 
 function report({ output }: Context, { json }: WorktreesOptions, value: object, text: string): number {

@@ -71,7 +71,7 @@ function addWorktrees({ add, under, run }: Registry): void {
   const load = () => import('../commands/worktrees.ts')
   const worktrees = add(
     'worktrees',
-    'list the worktrees of sessions, remove and restore them',
+    'list the worktrees of sessions, remove and restore them, and fill their submodules',
     'parley worktrees',
     'parley worktrees remove last --delete-branch',
   )
@@ -93,6 +93,14 @@ function addWorktrees({ add, under, run }: Registry): void {
     .argument(...sessionArgument)
     .option('--json', 'print the worktree as JSON')
     .action(run(async () => (await load()).restoreWorktree))
+  under(worktrees)(
+    'fill',
+    'check out the submodules whose folders are empty (git submodule update --init)',
+    'parley worktrees fill last',
+  )
+    .argument(...sessionArgument)
+    .option('--json', 'print the event as JSON')
+    .action(run(async () => (await load()).fillWorktree))
 }
 
 function addReading(registry: Registry): void {

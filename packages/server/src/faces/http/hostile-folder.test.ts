@@ -60,13 +60,14 @@ async function writeIn(host: Host, id: string, cwd: string, workspace: Workspace
         ...{ base: 'HEAD', files, discarded: 1, message: 'x', branch, commit, title: 'x' },
         ...{ into: 'side', onto: commit },
       }
-      const wanted = {
+      const wanted: readonly string[] = {
         'changes.discard': ['base', 'files'],
         'changes.restore': ['discarded'],
         'changes.stage': ['files'],
         'changes.unstage': ['files'],
         'changes.commit': ['message', 'files'],
         'branch.push': ['branch', 'commit'],
+        'worktree.fill': [],
         'branch.merge': ['branch', 'commit', 'into', 'onto'],
         'pull-request.open': ['title'],
       }[type]

@@ -14,7 +14,7 @@ import {
 
 export type Told = {
   readonly state: SessionState
-  /** The timeline in reading order, without prompts that the agent has not received. */
+  /** The timeline in reading order, without prompts that the agent has not received and blocks that were taken back. */
   readonly blocks: readonly Block[]
   /** The seq of the last event. */
   readonly seq: number
@@ -38,8 +38,12 @@ export function foldBefore(events: readonly (SessionEvent | UnknownEvent)[], bef
   return { state, blocks, seq: events[end - 1]?.seq ?? 0 }
 }
 
-/** False for a prompt without a turn: it is still queued, or was submitted as the last event. */
+/**
+ * False for a block that was taken back, and for a prompt without a turn: it is still queued, or was submitted as the
+ * last event.
+ */
 function isTold(block: Block): boolean {
+  if (block.takenBack !== undefined) return false
   return block.type !== 'prompt' || (block.status === 'sent' && block.turnId !== undefined)
 }
 

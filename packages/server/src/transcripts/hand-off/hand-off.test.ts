@@ -2,6 +2,7 @@ import { redactedFields, type SessionEvent } from '@parley/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { HandOffOptions } from '../../core/hand-off-writer.ts'
+import { numbered } from '../../core/index.ts'
 import { handOff } from './index.ts'
 import { anySession, called, said, sessionOf, thought } from './session-under-test.ts'
 
@@ -31,6 +32,24 @@ describe('a hand-off', () => {
     expect(text).toContain('### Turn 1\n\nPrompt:\n> Fix the\n> test\n\n- Bash: npm test\n\nDemo:\n> Done.')
     expect(text).toContain('### Turn 2\n\nPrompt:\n> Thanks\n\nDemo:\n> Welcome.')
     expect(text).not.toMatch(/Hm|12 tests/)
+  })
+
+  it('leaves out the turns that a rewind took back, until the rewind is undone', () => {
+    const events = sessionOf([
+      { prompt: 'One', does: [said('First.')] },
+      { prompt: 'Two', does: [said('Second.')] },
+    ])
+    const from = events.find((event) => event.type === 'turn.started' && event.promptId === 'prm_2')!.seq
+    const at = events.length + 1
+    const rewound = numbered(
+      { type: 'session.rewound', promptId: 'prm_2', from, talk: true },
+      'ses_1',
+      at,
+      2000,
+    )
+    const unrewound = numbered({ type: 'session.unrewound', rewound: at }, 'ses_1', at + 1, 2001)
+    expect(textOf([...events, rewound])).toMatch(/> First\.$/)
+    expect(textOf([...events, rewound, unrewound])).toMatch(/> Second\.$/)
   })
 
   it('has the results of the last turn and of failed calls, each of at most 2 KB', () => {

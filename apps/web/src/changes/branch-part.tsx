@@ -18,9 +18,9 @@ const mergePart = lazyPart(() => import('./merge-dialog.tsx'))
 
 /**
  * The checked-out branch, its unpushed commits and its pull request. All of it is read again with each list
- * of changes.
+ * of changes. `onMerged` reads that list again: a merge into the base branch changes it.
  */
-export function BranchPart({ changes }: { changes: Changes }) {
+export function BranchPart({ changes, onMerged }: { changes: Changes; onMerged: () => void }) {
   const id = useSessionId()
   const [info, setInfo] = useState<BranchInfo>()
   const [problem, setProblem] = useState<string>()
@@ -40,6 +40,7 @@ export function BranchPart({ changes }: { changes: Changes }) {
   const endMerge = () => {
     setMerging(false)
     void read()
+    onMerged()
   }
   const push = async () => {
     if (branch === undefined || commit === undefined) return

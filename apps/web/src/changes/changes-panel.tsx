@@ -1,4 +1,4 @@
-import type { FileChange } from '@parley/protocol'
+import type { Changes, FileChange } from '@parley/protocol'
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import { hasFocusClaim } from '../base/focus.ts'
 import { visible } from '../base/format.logic.ts'
@@ -7,8 +7,8 @@ import { useStore } from '../base/store.ts'
 import { announce } from '../parts/announcer.tsx'
 import { Button } from '../parts/button.tsx'
 import { UnsentRemarks } from '../remarks/unsent-remarks.tsx'
-import { useSessionId } from '../session-data/session-context.tsx'
-import { jumpTo, requestedFiles } from '../session-data/shown-changes.ts'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
+import { jumpTo, requestedFiles, setComparison } from '../session-data/shown-changes.ts'
 import { BranchPart } from './branch-part.tsx'
 import { ChangesBar } from './changes-bar.tsx'
 import { CommitBar } from './commit-bar.tsx'
@@ -25,6 +25,13 @@ import { useWriting, WritingProvider } from './writing.tsx'
 /** The changes in the session's folder, to review beside the conversation. */
 export default function ChangesPanel() {
   const shown = useChanges()
+  const isRemoved = useSessionState(({ worktree }) => worktree?.phase === 'removed')
+  if (isRemoved)
+    return (
+      <p className="px-4 py-3 text-sm text-soft">
+        The worktree was removed. Restore the worktree to see its changes.
+      </p>
+    )
   return (
     <WritingProvider base={shown.changes?.base} scope={shown.comparison.scope} onDone={shown.refresh}>
       <Review {...shown} />
@@ -58,11 +65,11 @@ function Review({ changes, comparison, error, stamps, refresh }: ReturnType<type
       {changes ? (
         <>
           <ChangesBar changes={changes} viewed={viewed} split={split} listed={listed} onRefresh={refresh} />
-          {comparison.scope === 'base' && <BranchPart changes={changes} />}
+          {comparison.scope === 'base' && <BranchPart changes={changes} onMerged={refresh} />}
           <RequestedFiles files={files} />
           {listed && files.length > 1 && <FileList files={files} marks={marks} />}
           <div className="flex-1">
-            {files.length === 0 && <p className="px-4 py-3 text-sm text-soft">{emptyText(changes)}</p>}
+            {files.length === 0 && <Empty changes={changes} />}
             {files.map((file) => (
               <FileChanges
                 key={file.path}
@@ -90,6 +97,21 @@ function Review({ changes, comparison, error, stamps, refresh }: ReturnType<type
 }
 
 const none: readonly FileChange[] = []
+
+/** Says that there are no changes. In a worktree without uncommitted changes, it leads to the commits of the branch. */
+function Empty({ changes }: { changes: Changes }) {
+  const sessionId = useSessionId()
+  const hasWorktree = useSessionState(({ worktree }) => worktree !== undefined)
+  const mayHaveCommits = hasWorktree && changes.branch !== undefined && changes.compared?.scope === 'commit'
+  return (
+    <div className="flex flex-col items-start gap-2 px-4 py-3 text-sm text-soft">
+      <p>{emptyText(changes)}</p>
+      {mayHaveCommits && (
+        <Button onClick={() => setComparison(sessionId, { scope: 'base' })}>Show the branch</Button>
+      )}
+    </div>
+  )
+}
 
 /**
  * The actions of the keys on the current file. They move the focus to the next file, because the current file

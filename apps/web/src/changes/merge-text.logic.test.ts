@@ -19,7 +19,7 @@ const refused = { code: 'conflict', message: 'No.' } as const
 describe('a merge', () => {
   it('is described with the branches and the folder whose files change', () => {
     expect(mergeText(preview)).toBe(
-      '2 commits of fix into main, which has no other commits. The files in /app change too.',
+      '2 commits of fix into main, which has no newer commits. The files in /app change too.',
     )
     expect(mergeText({ ...preview, into: { branch: 'main', commit: 'm' }, fastForward: false })).toBe(
       '2 commits of fix into main. main is not checked out, so only the branch moves.',

@@ -17,7 +17,7 @@ export function mergeText({
     into.folder === undefined
       ? `${visible(into.branch)} is not checked out, so only the branch moves.`
       : `The files in ${visible(into.folder)} change too.`
-  return `${what}${fastForward && !refused ? ', which has no other commits' : ''}. ${where}`
+  return `${what}${fastForward && !refused ? ', which has no newer commits' : ''}. ${where}`
 }
 
 const shown = 12

@@ -74,7 +74,7 @@ export default function SessionMenu({ onRename, onFind, onHandOff, ...menu }: Pr
       },
     prompts &&
       connected && { label: 'Shut down agent', icon: Power, onSelect: () => run(client.closeSession(id)) },
-    // On a phone, the header has no room for its button.
+    // On a phone, the header has no room for the button of the file panel.
     isNarrow && {
       label: 'Files',
       icon: FolderOpen,

@@ -14,7 +14,7 @@ export type Preferences = {
   readonly notifications: boolean
   /** The keyboard shortcuts that the person changed. */
   readonly shortcuts: ChosenShortcuts
-  /** Whether single letters, digits and signs are shortcuts. */
+  /** Whether single letters, digits and symbols are shortcuts. */
   readonly singleKeys: boolean
   /** The choices of the last new session. */
   readonly agent?: string

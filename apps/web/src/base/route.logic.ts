@@ -11,7 +11,7 @@ export type Route =
   | RoundRoute
   | SessionRoute
 
-/** `attempt`: the number of the attempt whose changes are shown. `against`: the one that it is compared with. */
+/** `attempt`: the number of the attempt whose changes are shown. `against`: the attempt with which it is compared. */
 export type RoundRoute = {
   readonly name: 'round'
   readonly id: string

@@ -8,8 +8,8 @@ type ReadPatch = (
 const Reader = createContext<ReadPatch | undefined>(undefined)
 
 /**
- * Inside, patches are read with this function, and changes can only be read: files cannot be marked as viewed, and
- * lines have no remarks. Without it, the changes are those of the open session.
+ * Provides the function that reads patches. Below a provider, files cannot be marked as viewed, and lines have no
+ * remarks. Without a provider, the patches of the open session are shown.
  */
 export const PatchReader = Reader
 

@@ -1,6 +1,6 @@
 import { visible } from '../base/format.logic.ts'
 
-/** The last lines of a program that works. A screen reader is told when it is done, not each line. */
+/** The last lines of output of a running program. A screen reader announces the end of the program, not each line. */
 export function ProgressLines({ label, text }: { label: string; text: string }) {
   if (text === '') return null
   return (

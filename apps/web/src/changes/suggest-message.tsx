@@ -7,7 +7,7 @@ import { useMay } from '../base/self.ts'
 import { Button } from '../parts/button.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 
-/** Longer than the server takes to suggest a message. */
+/** The time limit for the server to suggest a message. It exceeds the server's own limit. */
 const suggestionMs = 5 * 60_000
 
 type Props = {

@@ -5,7 +5,7 @@ import { client } from '../base/client.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { sessionSource } from '../session-data/session-source.ts'
 
-/** Sends a command, and has what its program writes until the command is done. */
+/** Sends a command, and returns the output of its program until the command is done. */
 export function useWatchedCommand() {
   const id = useSessionId()
   const [progress, setProgress] = useState('')

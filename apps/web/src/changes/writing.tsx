@@ -11,13 +11,13 @@ export type Writing = {
   /** Discards the changes of a file, or some hunks of its patch. */
   discard(file: FileChange, hunks?: readonly HunkRange[]): void
   /**
-   * Stages a file, or unstages it if it is staged. With `some`, does one of both with some of its hunks. Absent if the
+   * Stages a file, or unstages it if it is staged. With `some`, stages or unstages only these hunks. Absent if the
    * folder is not compared with HEAD.
    */
   stage?(file: FileChange, some?: SomeHunks): void
 }
 
-/** Hunks of what is not staged or, to unstage them, of what is staged. */
+/** Hunks of the unstaged changes or, to unstage them, of the staged changes. */
 type SomeHunks = { readonly hunks: readonly HunkRange[]; readonly unstage: boolean }
 
 const WritingContext = createContext<Writing | undefined>(undefined)

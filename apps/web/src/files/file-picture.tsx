@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { visible } from '../base/format.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 
-/** A picture on a ground that shows its transparent parts. A message replaces a broken picture. */
+/** A picture on a background that shows its transparent parts. A message replaces a broken picture. */
 export function FilePicture({ address, name }: { address: string; name: string }) {
   const [broken, setBroken] = useState<string>()
   const [size, setSize] = useState('')

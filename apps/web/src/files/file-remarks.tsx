@@ -12,7 +12,7 @@ type Props = {
   onCancel: () => void
 }
 
-/** The remarks on a file, below its lines: the form, those that are written, and the button that sends all of them. */
+/** The remarks on a file, below its lines: the form, the written remarks, and the button that sends all of them. */
 export function FileRemarks({ editor, range, onRemark, onCancel }: Props) {
   const { remarks, editing } = editor
   return (

@@ -90,7 +90,7 @@ export function TextFile({ text, route, finding, onFind }: Props) {
 const none: readonly Remark[] = []
 const mostLines = 500
 
-/** The chosen lines as a diff has them; of very many, the last ones. */
+/** The chosen lines as lines of a diff; if there are very many, only the last ones. */
 function linesOf(lines: readonly string[], { from, to }: LineRange): DiffLine[] {
   const first = Math.max(from, to - mostLines + 1)
   return lines.slice(first - 1, to).map((text, index) => {

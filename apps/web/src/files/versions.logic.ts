@@ -28,7 +28,7 @@ export function versionsOf({ snapshots, hasCommit, timeOf }: Known): readonly Ve
   return [...(hasCommit ? [{ rev: 'HEAD', label: 'In the last commit' }] : []), ...byTree.values()]
 }
 
-/** The versions and, if it is none of them, the version of the address. */
+/** The versions, with the version of the address if that is not among them. */
 export function withVersion(versions: readonly Version[], rev: string | undefined): readonly Version[] {
   if (rev === undefined || versions.some((version) => version.rev === rev)) return versions
   return [...versions, { rev, label: `Version ${rev.slice(0, 10)}` }]

@@ -8,7 +8,7 @@ import { attemptName, pickConsequences } from './round.logic.ts'
 
 type Props = { round: Round; chosen: number; onDone: () => void; onClose: () => void }
 
-/** Says what happens to the other attempts, and picks this one. */
+/** Says what happens to the other attempts, and picks the chosen attempt. */
 export function PickDialog({ round, chosen, onDone, onClose }: Props) {
   const [isBusy, setBusy] = useState(false)
   const agentName = useAgentNames()

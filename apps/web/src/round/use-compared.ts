@@ -39,7 +39,7 @@ export function useCompared(
 
 type Update = { readonly before: readonly FileChange[]; readonly after: readonly FileChange[] }
 
-/** The files whose content is another than in the list before. */
+/** The files whose content differs from the previous list. */
 function changedPaths({ before, after }: Update): string[] {
   const known = new Map(before.map(({ path, blob }) => [path, blob]))
   return after.flatMap(({ path, blob }) => (blob === undefined || known.get(path) !== blob ? [path] : []))

@@ -14,7 +14,7 @@ export function useLastLine({ sessionId, turns }: Attempt): string | undefined {
     return abortable((signal) =>
       client.call('getSession', { params: { id: sessionId }, query: { tail: maxBlocks }, signal }).then(
         ({ blocks }) => setLine(lastLine(lastAnswer(blocks))),
-        // Without it, the column is still complete enough.
+        // If the line cannot be read, the column is shown without it.
         () => undefined,
       ),
     )

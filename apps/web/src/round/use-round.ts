@@ -5,7 +5,7 @@ import { useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { useAllSessions } from '../session-data/session-list.ts'
 
-/** The shortest time between two readings of a round whose sessions change all the time. */
+/** The minimum time between two requests for a round, whose sessions may change all the time. */
 const restMs = 1_000
 
 type Seen = { readonly round?: Round; readonly error?: string; readonly isGone?: boolean }
@@ -26,7 +26,7 @@ export function useRound(id: string) {
           (round) => controller.signal.aborted || setSeen({ round }),
           (thrown: unknown) => {
             if (controller.signal.aborted) return
-            // What is shown stays, unless there is no such round.
+            // The shown round stays, unless the server reports that there is no such round.
             const isGone = hasCode(thrown, 'not_found')
             setSeen((before) => ({ ...(!isGone && before), error: errorText(thrown), isGone }))
           },
@@ -46,7 +46,7 @@ export function useRound(id: string) {
   return { ...seen, refresh }
 }
 
-/** Runs `work` at once, and then as often as it is asked for, but with a rest after each run. */
+/** Runs `work` at once, and again on request, with a pause after each run. */
 function atIntervals(work: () => Promise<unknown>, signal: AbortSignal): () => void {
   let isBusy = false
   let isAsked = false

@@ -2,7 +2,7 @@ import type { Attempt } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { duration } from '../base/format.logic.ts'
 
-/** How long the attempt has worked. Counts on while a turn runs. */
+/** The working time of an attempt, which grows while a turn runs. */
 export function WorkedTime({ attempt: { workedMs, runningSince } }: { attempt: Attempt }) {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

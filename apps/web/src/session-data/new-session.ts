@@ -13,7 +13,7 @@ export type NewSessionChoices = {
   readonly attempts?: readonly ChosenAttempt[]
 }
 
-/** Without an agent, the row is still to be filled in. */
+/** `agent` is absent while the person has not chosen one. */
 export type ChosenAttempt = { readonly agent?: string; readonly model?: string }
 
 export const newSessionChoices = createPersistedStore<NewSessionChoices>('new-session', {})

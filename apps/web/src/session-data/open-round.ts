@@ -1,6 +1,6 @@
 import type { Round } from '@parley/protocol'
 
-/** The round that is shown, and what only its page can do, for the command palette. */
+/** The shown round, and the actions that only its page can perform, for the command palette. */
 type OpenRound = { readonly round: Round; readonly onPick: (attempt: number) => void }
 
 let here: OpenRound | undefined

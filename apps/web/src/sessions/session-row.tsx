@@ -123,7 +123,7 @@ function RowLink(props: Props & { id: string }) {
 function Facts({ session, projectName, branch }: Props) {
   const failed = failureText(session)
   const hasNews = failed !== undefined || session.paused !== undefined || session.waiting > 0
-  // The figures leave the room to a failure, paused prompts or open requests.
+  // A failure, paused prompts or open requests are shown instead of the numbers of changed lines.
   const changed = hasNews ? undefined : session.changed
   return (
     <>
@@ -152,7 +152,7 @@ function Facts({ session, projectName, branch }: Props) {
         </span>
       )}
       {session.round && (
-        // What the numbers mean is at the end of the row, for screen readers.
+        // For screen readers, the end of the row says what the numbers mean.
         <span
           title={roundText(session.round)}
           className={`flex shrink-0 items-center gap-0.5 tabular-nums ${session.round.pick === 'picked' ? 'text-good' : ''}`}

@@ -8,7 +8,7 @@ import type { OpenMenu } from '../parts/menu.tsx'
 import { trySeveral } from '../session-data/attempt-choices.ts'
 import type { SessionChoices } from './session-choices.ts'
 
-/** All agents. With a folder in a repository, several of them can be tried, each in a worktree. */
+/** All agents. If the folder is in a repository, several of them can get the same prompt, each in a worktree. */
 export default function AgentMenu({ choices, ...menu }: OpenMenu & { choices: SessionChoices }) {
   const { agents, agent, chooseAgent, offer } = choices
   const here = agents.filter(({ found, installing }) => found || installing)

@@ -25,7 +25,7 @@ export default function AttemptChoices({ choices, attempts }: Props) {
   const remove = (index: number) => {
     if (attempts.length <= attemptsInRound.min) return goBack()
     chooseAttempts(attempts.filter((_, at) => at !== index))
-    // The button that was pressed is gone.
+    // The pressed button was removed with its row, so the focus moves to the next row.
     const next = Math.min(index, attempts.length - 2)
     requestAnimationFrame(() => list.current?.children[next]?.querySelector('button')?.focus())
   }

@@ -12,7 +12,7 @@ export type Asked = {
   readonly prompt: PromptPart[]
 }
 
-/** What was made: its page, and the folder for the next session. */
+/** The page of the new session or round, and the folder for the next session. */
 export type Made = { readonly route: Route; readonly cwd: string }
 
 export async function makeSession({ session, trust, worktree, prompt }: Asked): Promise<Made> {

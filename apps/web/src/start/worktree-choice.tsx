@@ -10,7 +10,7 @@ import type { ChosenWorktree } from './make-session.ts'
 type Props = {
   cwd: string
   chosen: ChosenWorktree | undefined
-  /** Whether there is no choice but a worktree. */
+  /** True if the session must have a worktree. */
   isNeeded: boolean
   onChoose: (worktree: ChosenWorktree | undefined) => void
   onOffer: (offer: WorktreeOffer | undefined) => void

@@ -12,7 +12,7 @@ import type { PeerLinks } from './peer-links.ts'
 const retryMs = 100
 /** The maximum difference between the clocks of two nodes. */
 const clockSkewMs = 60_000
-/** Longer than an owner takes to suggest a message. */
+/** The time limit for an owner to suggest a message. It exceeds the owner's own limit. */
 const suggestionMs = 5 * 60_000
 
 type RoutingOptions = {

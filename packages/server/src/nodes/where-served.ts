@@ -49,7 +49,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   findFolders: 'here',
   offerWorktree: 'here',
   listWorktrees: 'here',
-  // The host sends it to the place of the project.
+  // The host sends the request to the place of the project.
   createRound: 'any',
   listRounds: 'any',
   // The node that answers asks the node with the folders for the changes.

@@ -5,11 +5,11 @@ import { plain } from './output.ts'
 
 export const mostLogs = 5
 const longestLog = 8_000
-/** How much of the end of a log is read. */
+/** The number of bytes that are read from the end of a log. */
 const tailBytes = 256 * 1024
 const logMs = 60_000
 
-/** Runs the programs one after another. A log that cannot be read has the reason instead. */
+/** Reads the logs one after another. If a log cannot be read, the result has the reason in its place. */
 export async function readLogs(git: FolderGit, sources: readonly LogSource[]): Promise<CheckLog[]> {
   const logs: CheckLog[] = []
   for (const source of sources.slice(0, mostLogs)) logs.push(await readLog(git, source))

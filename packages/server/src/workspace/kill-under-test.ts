@@ -51,7 +51,7 @@ export class KilledProgram {
       await Promise.race([done.promise, closed])
       this.#wholeMs = performance.now() - start
     }
-    // Nothing is expected to have happened by then.
+    // The kill may come before the program has done anything.
     else await setTimeout(this.#random() * this.#wholeMs * 1.1)
     child.kill('SIGKILL')
     await closed

@@ -15,7 +15,7 @@ export function outputOf({ stdout, stderr }: Pick<GitResult, 'stdout' | 'stderr'
 const mostLines = 6
 const longestLine = 300
 
-/** Collects what a program writes to stderr, and passes on its last lines as plain text. */
+/** Collects the text that a program writes to stderr, and passes on the last lines as plain text. */
 export function lastLines(tell: ((text: string) => void) | undefined): ((text: string) => void) | undefined {
   if (!tell) return undefined
   let kept = ''
@@ -28,7 +28,7 @@ export function lastLines(tell: ((text: string) => void) | undefined): ((text: s
   }
 }
 
-/** Leaves out the lines with which git shows how far it is. */
+/** Removes the lines in which git reports its progress. */
 export function withoutProgress(text: string): string {
   return text
     .split('\n')

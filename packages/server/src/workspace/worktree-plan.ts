@@ -114,7 +114,7 @@ async function freeBranch(
 ): Promise<string> {
   const own = sessionId.slice(-8)
   const slug = [slugOf(words) || own, suffix && slugOf(suffix)].filter(Boolean).join('-')
-  // Numbers could be those of the other branches that are planned at the same time.
+  // With a suffix, other branches are planned at the same time and could get the same number.
   const numbers = suffix ? [] : [2, 3, 4, 5, 6, 7, 8, 9]
   const folder = (await taking(look, prefix)) === prefix ? `${prefix}-` : `${prefix}/`
   for (const name of [slug, ...numbers.map((number) => `${slug}-${number}`), `${slug}-${own}`])

@@ -41,7 +41,7 @@ async function inSession(
   return 0
 }
 
-/** Longer than the server takes to suggest a message. */
+/** The time limit for the server to suggest a message. It exceeds the limit of the server itself. */
 const suggestionMs = 5 * 60_000
 const logsMs = 6 * 60_000
 

@@ -20,7 +20,10 @@ export const KnownChecks = z.object({
 })
 export type KnownChecks = z.infer<typeof KnownChecks>
 
-/** Whether the last check of a session tested other files than there are now: the agent has worked since. */
+/**
+ * True if the agent has worked since the last check of the session began: the files may differ from those that were
+ * tested.
+ */
 export function isCheckOutdated({
   checks,
   turn,

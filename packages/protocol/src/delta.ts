@@ -61,7 +61,7 @@ export const ActivityChanged = z.object({
   detail: z.string().optional(),
 })
 
-/** What a program writes while it works for a command, such as a push: the last lines, which replace earlier ones. */
+/** The output of a program that runs for a command, such as a push: the last lines, which replace earlier ones. */
 export const CommandProgressed = z.object({
   type: z.literal('command.progressed'),
   commandId: CommandId,

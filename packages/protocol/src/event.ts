@@ -282,7 +282,7 @@ export const SessionEvent = taggedUnion('type', [
   event('check.ran', CheckRun.shape),
 
   // attempt
-  /** A person chose this attempt of a round. Of several picks, the one with the highest number holds. */
+  /** A person chose this attempt of a round. If there are several picks, the one with the highest number is valid. */
   event('attempt.picked', { round: RoundId, number: z.int().min(1) }),
   /** Every other attempt has been told of the pick. */
   event('attempt.settled', { number: z.int().min(1) }),

@@ -58,7 +58,10 @@ function withPick({ round }: SessionState, pick: NonNullable<KnownRound['pick']>
   return round ? { round: { ...round, pick } } : {}
 }
 
-/** A worktree that is worked on, or was kept, is not removed any more because its attempt was passed over. */
+/**
+ * Cancels the removal of the worktree of an attempt that was passed over: a person uses the worktree again, or it was
+ * kept.
+ */
 export function withoutRemoval({ round }: SessionState): Partial<SessionState> {
   if (round?.pick?.state !== 'passed-over' || !round.pick.due) return {}
   return { round: { ...round, pick: { ...round.pick, due: false } } }

@@ -87,7 +87,7 @@ export const AttemptChanges = z.object({
 })
 export type AttemptChanges = z.infer<typeof AttemptChanges>
 
-/** An attempt as its session shows it. What the agent does not tell is absent. */
+/** An attempt as its session shows it. Fields that the agent does not report are absent. */
 export const Attempt = z.object({
   attempt: AttemptNumber,
   sessionId: SessionId,

@@ -63,7 +63,7 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   'worktree.restore': 'decide',
   // Other machines are reached with the credentials of the person who runs the server.
   'worktree.fill': 'decide',
-  // It runs what an agent has written.
+  // A check runs code that an agent has written.
   'check.run': 'decide',
   'check.stop': 'prompt',
   // Files are deleted without a decision about each of them.

@@ -4,7 +4,7 @@ import { useSessionState } from '../session-data/session-context.tsx'
 
 const picks = { picked: ' · picked', 'passed-over': ' · another attempt was picked' }
 
-/** Says which attempt of a round the session is, and leads to the round. */
+/** Says which attempt of a round the session is, and links to the round. */
 export default function RoundStrip() {
   const round = useSessionState((state) => state.round)
   if (!round) return null

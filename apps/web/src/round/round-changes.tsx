@@ -90,7 +90,7 @@ function Choice({ round: { attempts }, to, from, onShow }: Props) {
 
 type ComparedProps = { round: Round; attempt: Attempt; from: number | undefined }
 
-/** Of the keys of a review, only those that move are used here. */
+/** Of the review keys, only those that move the focus are used here. */
 const noActions = { onViewed: () => {}, onDiscard: () => {}, onStage: () => {} }
 const comparison: Comparison = { scope: 'session' }
 const noMarks = new Map()

@@ -4,8 +4,8 @@ import type { ChosenAttempt } from '../session-data/new-session.ts'
 export type Attempt = ChosenAttempt & { readonly agent: string }
 
 /**
- * The attempts of a new round. An attempt without a chosen agent gets the agent of the page, then agents that no other attempt
- * has, and then the agent of the page again, because several models can be tried too.
+ * The attempts of a new round. An attempt without a chosen agent gets the agent of the page, then agents that no other
+ * attempt has, and then the agent of the page again, because several models can be tried too.
  */
 export function attemptsOf(
   chosen: readonly ChosenAttempt[],

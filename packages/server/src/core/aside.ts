@@ -3,7 +3,7 @@ import type { AgentAdapter, AgentConnection, ConnectInput, Person } from './agen
 import { resumption, startWithin } from './connect-agent.ts'
 import { environmentFor, type SessionContext } from './session-services.ts'
 
-/** How many requests to its model the agent may make. Each refused call leads to another one. */
+/** The maximum number of requests that the agent may send to its model. Each refused call leads to another request. */
 const mostRequests = 5
 const longestAnswer = 100_000
 

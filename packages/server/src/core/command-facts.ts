@@ -3,7 +3,7 @@ import type { DecideContext } from './decision.ts'
 import { isFolderCommand } from './folder-changes.ts'
 import type { SessionContext } from './session-services.ts'
 
-/** What must be found out, or done, before a command can be decided. */
+/** The facts that must be known before a command can be decided. */
 type Facts = Pick<DecideContext, 'continuedBy' | 'doneInFolder' | 'check' | 'highestPick'>
 
 /** The code is loaded on first use, because most commands need no facts. */
@@ -32,7 +32,7 @@ export async function factsFor(command: Command, context: SessionContext): Promi
   }
 }
 
-/** The highest number of a pick that the other attempts know. */
+/** The highest pick number in the other attempts. */
 async function highestPick({ services, log }: SessionContext): Promise<number> {
   const { round } = log.state
   if (!round) return 0

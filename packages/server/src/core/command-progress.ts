@@ -2,7 +2,7 @@ import type { SessionContext } from './session-services.ts'
 
 const pauseMs = 100
 
-/** Announces what programs write while a command is worked on: at most every 100 ms, and not recorded. */
+/** Announces the output of programs that run for a command, at most every 100 ms. The output is not recorded. */
 export function createProgress(
   { log, services: { clock } }: Pick<SessionContext, 'log' | 'services'>,
   commandId: string,

@@ -66,7 +66,7 @@ export type OwnParts = {
   readonly command?: HostSessions['command']
   /** The round of which the session is an attempt. */
   readonly round?: RoundPart
-  /** What the worktree begins with, and what is added to the name of its branch. */
+  /** The commit at which the worktree begins, and the suffix of the name of its branch. */
   readonly attempt?: Pick<AskedWorktree, 'at' | 'suffix'>
 }
 

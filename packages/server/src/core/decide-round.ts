@@ -28,7 +28,7 @@ export function decideRound(state: SessionState, command: RoundCommand, context:
   }
 }
 
-/** `highest` is the highest number of a pick that the other attempts know, 0 if none. */
+/** `highest` is the highest pick number in the other attempts, 0 if there is none. */
 function pick(state: SessionState, highest: number): Decision {
   const round = roundOf(state)
   const { pick: known, id } = round
@@ -54,7 +54,7 @@ function pick(state: SessionState, highest: number): Decision {
   }
 }
 
-/** Of two picks, the one with the higher number holds; of two with the same number, the one with the higher id. */
+/** Of two picks, the one with the higher number is valid. If the numbers are equal, the higher id decides. */
 export function supersedes(
   one: Pick<NonNullable<KnownRound['pick']>, 'number' | 'session'>,
   other: Pick<NonNullable<KnownRound['pick']>, 'number' | 'session'> | undefined,
@@ -106,7 +106,7 @@ function runCheck(state: SessionState, command: string): Decision {
   return { drafts: [{ type: 'check.started', command }] }
 }
 
-/** The check is ended afterwards, and recorded then. */
+/** Records nothing: the check is ended afterwards, and its end is recorded then. */
 function stopCheck({ checks }: SessionState): Decision {
   refuseIf(checks?.running === undefined, 'conflict', 'No check runs in this session.')
   return { drafts: [] }

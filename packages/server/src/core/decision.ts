@@ -35,7 +35,7 @@ export type DecideContext = {
   readonly doneInFolder?: readonly EventDraft[]
   /** For check.run: the command of the project. */
   readonly check?: string
-  /** For attempt.pick: the highest number of a pick that the other attempts know. */
+  /** For attempt.pick: the highest pick number in the other attempts. */
   readonly highestPick?: number
   /** The sender of the command. */
   readonly actor?: Actor

@@ -32,7 +32,7 @@ export type FolderChanges = {
   branch(folder: string, asked: Looked): Promise<BranchInfo>
   /** Reads the pull request of the branch with the command-line program of its host. */
   pullRequest(folder: string, asked: Looked): Promise<PullRequestInfo>
-  /** Reads the logs of its failed checks. */
+  /** Reads the logs of the failed checks of the pull request. */
   checkLogs(folder: string, asked: Looked): Promise<CheckLogs>
   /** Returns the effect of a merge of the checked-out branch into the base branch. Changes nothing. */
   previewMerge(folder: string, asked: Looked): Promise<MergePreview>

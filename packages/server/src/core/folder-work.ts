@@ -51,7 +51,7 @@ export async function pullRequestIn(
   return expectChanges(services).pullRequest(state.cwd, await seenFrom(services, state))
 }
 
-/** The logs of the failed checks of that request. */
+/** The logs of the failed checks of the pull request. */
 export async function checkLogsIn(services: SessionServices, state: SessionState): Promise<CheckLogs> {
   return expectChanges(services).checkLogs(state.cwd, await seenFrom(services, state))
 }

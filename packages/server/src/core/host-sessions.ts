@@ -100,7 +100,7 @@ export type HostSessions = {
    * host.
    */
   pullRequest(sessionId: string): Promise<PullRequestInfo>
-  /** The logs of its failed checks. Asks another machine. */
+  /** The logs of the failed checks of that pull request. Sends requests to the host of the remote. */
   checkLogs(sessionId: string): Promise<CheckLogs>
   /** Returns the effect of a merge of that branch into the base branch. Changes nothing. */
   previewMerge(sessionId: string): Promise<MergePreview>

@@ -3,9 +3,9 @@ import type { SessionServices } from './session-services.ts'
 import { othersIn, worktreesOf } from './session-worktrees.ts'
 
 /**
- * Why the worktree of an attempt that was passed over must be kept. Undefined if it can be removed: the branch keeps its
- * commits, and a snapshot its other files, except those that are ignored or left out. As when a worktree is removed without a
- * person, ignored folders do not count.
+ * The reason why the worktree of an attempt that was passed over must be kept. Undefined if the worktree can be
+ * removed: the branch keeps its commits, and a snapshot its other files, except those that are ignored or left out.
+ * Ignored folders do not count.
  */
 export async function keptFor(
   services: SessionServices,

@@ -1,12 +1,12 @@
 import { hasCode, ParleyError, type SessionState } from '@parley/protocol'
 import type { SessionContext } from './session-services.ts'
 
-/** How long a pick waits before it tells an attempt again that could not be told. */
+/** The delay after which another attempt of the round is told of the pick again, if telling it has failed. */
 const retryMs = 2_000
 
 /**
- * Completes the pick of one attempt: tells the other attempts, then records that they know. What is left to do follows from
- * the log, so that a restart completes it.
+ * Completes the pick of one attempt: tells the other attempts, then records that all of them have been told. The
+ * remaining steps follow from the log, so a restart continues them.
  */
 export class PickSteps {
   readonly #context: SessionContext
@@ -74,7 +74,7 @@ function isDue({ round }: SessionState, number = round?.pick?.number): boolean {
   return round?.pick?.state === 'picked' && round.pick.due && round.pick.number === number
 }
 
-/** A session that was deleted needs not be told, nor any other once this pick does not hold any more. */
+/** Ignores the error if the session was deleted, or if this pick is no longer valid: nobody must be told of it then. */
 function unlessOver(error: unknown, state: SessionState, number: number): void {
   const isOver = error instanceof ParleyError && !isDue(state, number)
   if (!isOver && !hasCode(error, 'not_found')) throw error

@@ -3,7 +3,10 @@ import type { SessionServices } from './session-services.ts'
 import type { StoredProjectSetting } from './session-store.ts'
 import { isRemoteMark, remoteMark } from './session-worktrees.ts'
 
-/** Which worktrees began at a branch of a remote: the records of their sessions, and the marks of deleted sessions. */
+/**
+ * Finds out which worktrees began at a branch of a remote, from the records of their sessions and the marks of deleted
+ * sessions.
+ */
 
 type Services = Pick<SessionServices, 'store' | 'place'>
 const pageSize = 500

@@ -9,8 +9,9 @@ export function roundIdFrom(commandId: string): string {
 }
 
 /**
- * The session of an attempt. It follows from the round, so that the sessions of a round are found without a search. No
- * client can choose it, because what is hashed is not a text.
+ * The id of the session of an attempt. The id is derived from the round, so the sessions of a round are found without a
+ * search. No client can choose this id, because it is derived from a list, but the id of a session that a client
+ * creates is derived from a text.
  */
 export function attemptSessionId({ id, attempt }: Pick<RoundPart, 'id' | 'attempt'>): string {
   return sessionIdFrom(['attempt', id, attempt])

@@ -16,12 +16,15 @@ import { readEvents } from './read-events.ts'
 import type { FoundAttempt } from './round-attempts.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** The longest part of a prompt that is shown. */
+/** The maximum number of characters of a prompt that are shown. */
 const maxPrompt = 4_000
 /** The first prompt is among the first events of a session. */
 const firstEvents = 3
 
-/** A round from its sessions, of which there is at least one. With `isWhole`, also what a list leaves out. */
+/**
+ * The round of these sessions, of which there must be at least one. With `isWhole`, includes the fields that a list
+ * leaves out.
+ */
 export async function roundOf(
   store: Pick<SessionStore, 'read'>,
   attempts: readonly FoundAttempt[],
@@ -116,7 +119,7 @@ function checkOf(state: SessionState, isWhole: boolean): AttemptCheck | undefine
   }
 }
 
-/** The usage of the whole session. An agent may tell it only at the end of a turn. */
+/** The usage of the whole session. An agent may report it only at the end of a turn. */
 function costOf({
   usage,
   lastTurn,

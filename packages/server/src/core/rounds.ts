@@ -20,7 +20,10 @@ import { isTrusted, type SessionServices } from './session-services.ts'
 import type { SessionQuery } from './session-store.ts'
 import { settingsFor } from './session-worktrees.ts'
 
-/** Prompts that several agents get, each in its own worktree of the same commit. A round is its sessions; nothing else is stored. */
+/**
+ * Prompts that several agents get, each in its own worktree of the same commit. A round consists of its sessions;
+ * nothing else is stored.
+ */
 export type Rounds = {
   /**
    * Makes a session for each attempt. Nothing is made if one of them asks for what the host or its agent does not
@@ -31,7 +34,7 @@ export type Rounds = {
   round(roundId: string, sees?: SeesSession): Promise<Round>
   /** The most recently changed first. A round without an attempt that `sees` accepts is left out. */
   rounds(query: RoundQuery, sees?: SeesSession): Promise<RoundPage>
-  /** Where the files of the attempts of a round are. */
+  /** The locations of the files of a round's attempts. */
   attemptFiles(roundId: string, sees?: SeesSession): Promise<AttemptFiles[]>
 }
 
@@ -123,7 +126,7 @@ export function createRounds({ services, creation, hostSessions }: Parts): Round
           if (sees && !sees(session)) continue
           const { id } = session.round ?? {}
           const attempts = id === undefined ? [] : await attemptsOf(id, sees)
-          // A round stands where the first of its sessions stands, so that no page repeats it.
+          // A round is listed at the position of its first listed session, so that no page repeats the round.
           if (id === undefined || firstListed(attempts) !== session.id) continue
           rounds.push(await shown(id, sees, false))
         }
@@ -162,7 +165,7 @@ function folderOf({ place }: SessionServices, { cwd, project: id }: NewRound): s
   throw new ParleyError('conflict', message, { details: { place: at.place } })
 }
 
-/** Names the agent; if several attempts have the same one, the attempt too. */
+/** The suffix of a branch: the agent and, from the second attempt with the same agent on, the number of the attempt. */
 function suffixOf(inputs: readonly NewSessionInput[], index: number): string {
   const agent = inputs[index]?.agent ?? ''
   return inputs.findIndex((one) => one.agent === agent) === index ? agent : `${agent}-${index + 1}`

@@ -12,7 +12,7 @@ import { settingsFor } from './session-worktrees.ts'
 export class SessionChecks {
   readonly #context: SessionContext
   #running: { readonly ending: AbortController; readonly done: Promise<void> } | undefined
-  /** Why the check is ended before its end. */
+  /** The reason why the host has stopped the check. */
   #why: ErrorInfo | undefined
 
   constructor(context: SessionContext) {

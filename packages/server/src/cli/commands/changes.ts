@@ -166,7 +166,7 @@ export function commit(
   })
 }
 
-/** Prints a message. Whoever commits with it has seen it, and perhaps edited it. */
+/** Prints the suggested message, and commits nothing: a person must read the message before it is used. */
 async function suggest(
   { client, id }: Work,
   files: readonly { path: string }[],

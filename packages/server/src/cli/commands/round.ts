@@ -58,14 +58,14 @@ export async function round(
 
 type Watch = Pick<RoundOptions, 'check'> & { readonly signal: AbortSignal }
 
-/** Tells each change of an attempt, runs the checks, and returns the round when nothing is left to do. */
+/** Prints each change of the state of an attempt, runs the checks, and returns the round when nothing is left to do. */
 async function watched(
   client: Client,
   made: Round,
   { check, signal }: Watch,
   { output, commandLine }: Context,
 ): Promise<Round> {
-  // The models that were asked for: an agent names the model that it uses only later.
+  // The requested models, because an agent reports its model only later.
   const names = new Map(made.attempts.map((attempt) => [attempt.attempt, nameOf(attempt)]))
   const told = new Map<number, string>()
   const checked = new Set<number>()
@@ -106,7 +106,7 @@ function progressOf(attempt: Attempt, commandLine: Context['commandLine']): stri
   return `${state}, its check ${check.exitCode === 0 ? 'passed' : 'did not pass'}`
 }
 
-/** `claude:opus,codex`: agents, each perhaps with a model. */
+/** `claude:opus,codex`: agents, each with an optional model. */
 function attemptsOf({ agents = '', mode: given }: RoundOptions): NewAttempt[] {
   const mode = modeOf(given)
   const named = agents

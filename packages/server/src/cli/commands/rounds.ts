@@ -119,7 +119,7 @@ function checkText({ check }: Attempt): string {
 
 const askedEveryMs = 200
 
-/** Picks an attempt, and waits until the others know. */
+/** Picks an attempt, and waits until the other attempts have recorded this. */
 export async function pickAttempt(
   reference: string,
   given: string,

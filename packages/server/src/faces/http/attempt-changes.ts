@@ -14,7 +14,7 @@ type Parts = {
 
 type Asked = { readonly id: string; readonly to: number; readonly from?: number | undefined }
 
-/** Adds to each attempt how much it changed, as far as that is known. */
+/** Adds the size of its changes to each attempt, if the size is known. */
 export async function withChanges({ host, workspace, otherNodes }: Parts, round: Round): Promise<Round> {
   const all = await host.attemptFiles(round.id)
   const attempts = await Promise.all(

@@ -69,7 +69,7 @@ export class PostgresSharedSettings implements SharedSettings {
 
   /** Called by each beat, with the version in the database. */
   noticed(version: number): void {
-    // After the database has lost its last commits, versions count from an earlier number: applies the settings again.
+    // If the database has lost its last commits, its version is lower than the applied one: the settings are applied again.
     if (version < this.#applied) this.#applied = 0
     this.#upTo(version).catch(ignore)
   }

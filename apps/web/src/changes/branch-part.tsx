@@ -18,7 +18,7 @@ const mergePart = lazyPart(() => import('./merge-dialog.tsx'))
 
 /**
  * The checked-out branch, its unpushed commits and its pull request. All of it is read again with each list
- * of changes. `onMerged` reads that list again: a merge into the base branch changes it.
+ * of changes. `onMerged` reads that list again, because a merge into the base branch changes the list.
  */
 export function BranchPart({ changes, onMerged }: { changes: Changes; onMerged: () => void }) {
   const id = useSessionId()

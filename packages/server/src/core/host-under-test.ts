@@ -52,8 +52,8 @@ export type HostUnderTest = AsyncDisposable & {
   /** Closes the host and opens another on the same store. */
   restart(options?: Pick<HostUnderTestOptions, 'adapter'>): Promise<void>
   /**
-   * Opens another host on the same store, as after a kill between two steps. The first host never gets an answer of its
-   * ports again.
+   * Opens another host on the same store, as after a kill between two steps. The calls of the
+   * first host to its ports never return after that.
    */
   killAndRestart(): Promise<void>
 }

@@ -100,7 +100,7 @@ export function createRounds({ services, creation, hostSessions }: Parts): Round
       const found = await attemptsOf(id)
       let at = found.find(({ state }) => state.worktree)?.state.worktree
       const isThere = (index: number) => found.some(({ state }) => state.round?.attempt === index + 1)
-      // The attempts that are there first: they refuse a different request before anything is made.
+      // Existing attempts come first: they refuse a different request before a new attempt is made.
       const inOrder = [...inputs.entries()].toSorted(([a], [b]) => Number(isThere(b)) - Number(isThere(a)))
       for (const [index, input] of inOrder) {
         const round = { id, attempt: index + 1, count: inputs.length }

@@ -69,7 +69,7 @@ export class PostgresSharedSettings implements SharedSettings {
 
   /** Called by each beat, with the version in the database. */
   noticed(version: number): void {
-    // If the database has lost its last commits, its version is lower than the applied one: the settings are applied again.
+    // After the database has lost commits, its version is lower than the applied one: applies the settings again.
     if (version < this.#applied) this.#applied = 0
     this.#upTo(version).catch(ignore)
   }

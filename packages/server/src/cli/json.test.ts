@@ -25,7 +25,7 @@ const elsewhere = [
   ...['serve', 'migrate', 'restore', 'retention', 'import', 'notify add', 'notify test', 'notify remove'],
   ...['agents install', 'agents update', 'agents remove', 'agents key', 'service status'],
   ...['people role', 'people disable', 'people enable', 'devices revoke', 'worktrees remove'],
-  'worktrees restore',
+  ...['worktrees restore', 'worktrees fill'],
   // These commands need a repository.
   ...['changes', 'discard', 'commit', 'push', 'pr', 'merge', 'round', 'rounds show', 'rounds pick', 'check'],
 ]

@@ -39,3 +39,29 @@ it('run --worktree works on a new branch, and worktrees lists, removes and resto
   const again = await home.run(['worktrees', 'remove', 'last', '--json'])
   expect(JSON.parse(again.stdout)).toMatchObject({ sessionId, worktree: { phase: 'removed' } })
 })
+
+it('worktrees fill checks out the empty submodules of a worktree, once its folder is trusted', async () => {
+  await using home = createHome()
+  const [app, lib] = ['app', 'lib'].map((name) => join(realpathSync(home.folder), name)) as [string, string]
+  for (const folder of [lib, app]) {
+    mkdirSync(folder)
+    git(folder, 'init', '-q', '-b', 'main')
+    write(folder, { 'a.txt': 'a\n' })
+    git(folder, 'add', '-A')
+    git(folder, 'commit', '-qm', 'first')
+  }
+  git(app, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', lib, 'lib')
+  git(app, 'commit', '-qm', 'submodule')
+  write(home.folder, { '.gitconfig': '[protocol "file"]\n\tallow = always\n' })
+  const ran = await home.run(['run', 'demo', 'help', '--cwd', app, '--worktree', '--json'])
+  const { path } = JSON.parse(ran.stdout.split('\n')[0] ?? '').worktree
+  const refused = await home.run(['worktrees', 'fill', 'last'])
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('trust') })
+  expect(readdirSync(join(path, 'lib'))).toEqual([])
+  await home.run(['trust', app])
+  const filled = await home.run(['worktrees', 'fill', 'last', '--json'])
+  expect(JSON.parse(filled.stdout)).toMatchObject({ type: 'worktree.filled', submodules: ['lib'] })
+  expect(readdirSync(join(path, 'lib'))).toContain('a.txt')
+  const again = await home.run(['worktrees', 'fill', 'last'])
+  expect(again).toMatchObject({ exitCode: 0, stderr: 'No submodule is empty.\n' })
+})

@@ -5,8 +5,7 @@ import { createHome, type Home, type Running } from './program-under-test.ts'
 
 /**
  * Limits on the heap of an idle server and of each session, in bytes. The heap is measured after a garbage
- * collection, so the figure does not depend on the time of the last one. Measured: 27.1 million, or about 32
- * million with the code of every agent loaded, and 46 thousand per session.
+ * collection, so the figure does not depend on the time of the last one. Measured: 27.1 million.
  */
 const limit = { idle: 27_500_000, session: 70_000 }
 /**

@@ -115,7 +115,7 @@ it('a fork in a worktree has the files of that moment, and the agent there remem
   await dialog
     .getByRole('checkbox', { name: 'In a worktree, with the files as they were before this prompt' })
     .press('Space')
-  await dialog.getByText('with the files as they were before this prompt', { exact: false }).waitFor()
+  await dialog.getByRole('listitem').filter({ hasText: 'The new session works in a new worktree' }).waitFor()
   expect(await seriousFindings(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Fork' }).click()
   await page.waitForURL((url) => url.pathname.startsWith('/sessions/') && !url.pathname.endsWith(id))

@@ -15,7 +15,14 @@ export const BranchInfo = z.object({
   branch: z.string().optional().meta({ description: 'Absent: no branch is checked out' }),
   commit: z.string().optional().meta({ description: 'Absent: there is no commit' }),
   base: z
-    .object({ branch: z.string(), ...distance })
+    .object({
+      branch: z.string(),
+      ...distance,
+      toMerge: z.int().optional().meta({
+        description:
+          'Commits that a merge on this machine would add to the local base branch; 0 if both have the same files. Absent: there is no local base branch',
+      }),
+    })
     .optional()
     .meta({ description: 'The branch into which this branch will be merged' }),
   isBase: z

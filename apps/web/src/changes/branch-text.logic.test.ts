@@ -1,6 +1,6 @@
 import type { BranchInfo, PullRequest } from '@parley/protocol'
 import { expect, it } from 'vitest'
-import { branchText, mayPush, requestText } from './branch-text.logic.ts'
+import { branchText, mayMerge, mayPush, requestText } from './branch-text.logic.ts'
 
 const info = (given: Partial<BranchInfo>): BranchInfo => ({
   branch: 'topic',
@@ -22,6 +22,12 @@ it.each([
   [{ trusted: true, commit: 'c' }, false, 'No branch is checked out, so nothing can be pushed.'],
 ])('%o may be pushed: %s, with the text %s', (given, may, text) => {
   expect([mayPush(given), branchText(given)]).toEqual([may, text])
+})
+
+it('offers a merge only while the base branch lacks something of the branch', () => {
+  const into = (toMerge?: number) =>
+    info({ base: { branch: 'origin/main', ahead: 2, behind: 0, ...(toMerge !== undefined && { toMerge }) } })
+  expect([into(2), into(0), into(), info({})].map(mayMerge)).toEqual([true, false, true, false])
 })
 
 it('counts the checks of a pull request by their results', () => {

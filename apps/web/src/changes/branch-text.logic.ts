@@ -27,9 +27,9 @@ export function mayPush({ branch, commit, isBase, remote, trusted, unfinished }:
   return !remote.branch || (remote.branch.ahead > 0 && remote.branch.behind === 0)
 }
 
-/** Whether the branch has commits that could be merged into another branch of this repository. */
+/** Whether the branch has commits that could be merged into the base branch. */
 export function mayMerge({ branch, commit, isBase, base }: BranchInfo): boolean {
-  return branch !== undefined && commit !== undefined && !isBase && base !== undefined
+  return branch !== undefined && commit !== undefined && !isBase && base !== undefined && base.toMerge !== 0
 }
 
 const results: readonly PullRequestCheck['result'][] = ['failed', 'pending', 'passed', 'cancelled', 'skipped']

@@ -17,6 +17,8 @@ import type { SessionStore } from './session-store.ts'
 export type ScopedMoments = Pick<Compared, 'marked' | 'shared' | 'turnId'> & {
   /** For the scope `base`: the base branch in the settings of the project. Undefined: the one that the repository names. */
   readonly base?: string
+  /** For the scope `base`: the branch from which the worktree was made. Used if the repository names no base branch. */
+  readonly madeFrom?: string
   /** Undefined if there is no snapshot to compare with. */
   readonly from?: KnownSnapshot
   /** Undefined for the present state of the folder. */

@@ -49,6 +49,8 @@ export type Asked<Type extends FolderCommand['type']> = {
   readonly command: CommandOf<Type>
   /** The base branch that a person has set for the project. */
   readonly base: string | undefined
+  /** The branch from which the worktree was made: the base branch if neither a person nor the repository names one. */
+  readonly madeFrom?: string | undefined
   readonly trusts: (folder: string) => boolean
   /** Called with the last lines that the programs of the work have written, as plain text. */
   readonly progress?: (text: string) => void
@@ -56,7 +58,7 @@ export type Asked<Type extends FolderCommand['type']> = {
   readonly signal: AbortSignal
 }
 
-export type Looked = Pick<Asked<FolderCommand['type']>, 'base' | 'trusts'>
+export type Looked = Pick<Asked<FolderCommand['type']>, 'base' | 'madeFrom' | 'trusts'>
 
 export type Undone = { readonly discarded: Discarded }
 

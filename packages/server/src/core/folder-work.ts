@@ -13,7 +13,7 @@ import type { CheckLogs, FolderChanges, FolderCommand, Looked } from './folder-c
 import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
 import { isTrusted, type SessionContext, type SessionServices } from './session-services.ts'
-import { settingsFor } from './session-worktrees.ts'
+import { branchMadeFrom, settingsFor } from './session-worktrees.ts'
 
 /** Performs the operation of a command in the folder of the session, and returns the drafts that record it. */
 export async function workInFolder(context: SessionContext, command: FolderCommand): Promise<EventDraft[]> {
@@ -33,6 +33,7 @@ async function seenFrom(services: SessionServices, { project, worktree }: Sessio
   const { place } = services
   return {
     base: (await settingsFor(services, project)).base,
+    madeFrom: branchMadeFrom(worktree),
     trusts(folder) {
       const its = worktree && isWithin(folder, worktree.path) ? worktree : undefined
       return isTrusted(services, { cwd: folder, worktree: its }, place)

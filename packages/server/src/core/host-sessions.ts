@@ -36,7 +36,7 @@ import type { Redaction } from './redact-event.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { isTrusted, type SessionServices } from './session-services.ts'
 import type { ReadRange, SessionPage, SessionQuery, StoredEvent } from './session-store.ts'
-import { settingsFor } from './session-worktrees.ts'
+import { branchMadeFrom, settingsFor } from './session-worktrees.ts'
 import { shownEvent, shownState } from './shown-secrets.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -199,7 +199,10 @@ async function scopeOf(
   state: SessionState,
   { scope, turn }: ScopeQuery,
 ): Promise<ScopedMoments> {
-  if (scope === 'base') return defined({ base: (await settingsFor(services, state.project)).base })
+  if (scope === 'base') {
+    const { base } = await settingsFor(services, state.project)
+    return defined({ base, madeFrom: branchMadeFrom(state.worktree) })
+  }
   // Loaded on first use, because a server does not need it at its start.
   const { momentsOf } = await import('./change-scope.ts')
   return momentsOf(services, state, { scope, turn })

@@ -42,6 +42,14 @@ export function sharedWorktree(sessionId: string, worktree: PlannedWorktree): Pl
   return { branch, base, path, source, of, ...defined({ from, remote }) }
 }
 
+/**
+ * The local branch from which the worktree of a session was made. Undefined for a branch of another repository, whose
+ * name says nothing about the local branches.
+ */
+export function branchMadeFrom(worktree: PlannedWorktree | undefined): string | undefined {
+  return worktree?.remote ? undefined : worktree?.from
+}
+
 const pageSize = 500
 
 /** The other sessions that work in a worktree, without archived ones. */

@@ -2,8 +2,12 @@ import { ParleyError } from '@parley/protocol'
 import type { Look } from './git.ts'
 
 /** The merge base of HEAD and the base branch of the repository. */
-export async function baseOf(look: Look, given?: string): Promise<{ branch: string; commit: string }> {
-  const branch = await baseBranch(look, given)
+export async function baseOf(
+  look: Look,
+  given?: string,
+  madeFrom?: string,
+): Promise<{ branch: string; commit: string }> {
+  const branch = await baseBranch(look, given, madeFrom)
   if (branch === undefined)
     throw noBase('This repository has no branch main or master, and origin names no default branch.')
   const found = await look(['merge-base', 'HEAD', branch])
@@ -11,15 +15,24 @@ export async function baseOf(look: Look, given?: string): Promise<{ branch: stri
   throw noBase(`The checked-out commits have nothing in common with ${shortName(branch)}.`)
 }
 
-/** The ref of the base branch. If no ref of the given name exists, the default branch of the repository is used. */
-export async function baseBranch(look: Look, given?: string): Promise<string | undefined> {
-  if (given === undefined) return defaultBranch(look)
+/**
+ * The ref of the base branch. If no ref of the given name exists, the default branch of the repository is used. If the
+ * repository has no default branch, it is `madeFrom`, the local branch from which the worktree of the session was made.
+ */
+export async function baseBranch(look: Look, given?: string, madeFrom?: string): Promise<string | undefined> {
+  return (
+    (given === undefined ? undefined : await namedBranch(look, given)) ??
+    (await defaultBranch(look)) ??
+    (madeFrom === undefined ? undefined : existing(look, [`refs/heads/${madeFrom}`]))
+  )
+}
+
+function namedBranch(look: Look, given: string): Promise<string | undefined> {
   const places = ['refs/remotes/origin/', 'refs/heads/', 'refs/remotes/', '']
-  const found = await existing(
+  return existing(
     look,
     places.map((place) => `${place}${given}`).filter((ref) => ref.startsWith('refs/')),
   )
-  return found ?? defaultBranch(look)
 }
 
 /** The first of the refs that exists in the repository. */

@@ -1,4 +1,5 @@
 import { type BranchInfo, defined, hasCode, ParleyError } from '@parley/protocol'
+import type { Looked } from '../core/folder-changes.ts'
 import { baseBranch, shortName } from './base-branch.ts'
 import { expectIdentity, unfinishedIn } from './commit.ts'
 import type { FolderGit } from './folder-git.ts'
@@ -8,9 +9,12 @@ import { type Remote, remoteOf } from './remote.ts'
 
 /**
  * Reads the checked-out branch from the local repository. The remote is not contacted. `base` is the person's
- * setting.
+ * setting, and `madeFrom` the branch from which the worktree was made.
  */
-export async function branchInfo(git: FolderGit, base: string | undefined): Promise<BranchInfo> {
+export async function branchInfo(
+  git: FolderGit,
+  { base, madeFrom }: Pick<Looked, 'base' | 'madeFrom'>,
+): Promise<BranchInfo> {
   const [branch, commit, author, unfinished] = await Promise.all([
     checkedOut(git.look),
     headOf(git.look),
@@ -21,13 +25,19 @@ export async function branchInfo(git: FolderGit, base: string | undefined): Prom
     unfinishedIn(git),
   ])
   const remote = branch === undefined ? undefined : await remoteOf(git, branch)
-  const baseRef = await baseBranch(git.look, base)
+  const baseRef = await baseBranch(git.look, base, madeFrom)
   const isBase = branch !== undefined && (await isBaseBranch(git.look, branch, base))
   return {
     ...defined({ branch, commit, author, unfinished }),
     ...(baseRef !== undefined &&
       commit !== undefined &&
-      !isBase && { base: { branch: shortName(baseRef), ...(await distance(git.look, baseRef)) } }),
+      !isBase && {
+        base: {
+          branch: shortName(baseRef),
+          ...(await distance(git.look, baseRef)),
+          ...defined({ toMerge: await toMerge(git.look, baseRef) }),
+        },
+      }),
     ...(isBase && { isBase }),
     ...(remote && branch !== undefined && { remote: await withBranch(git.look, remote, branch) }),
     trusted: git.trusted,
@@ -63,6 +73,22 @@ async function withBranch(look: Look, remote: Remote, branch: string): Promise<B
   const { code, stdout } = await look(['rev-parse', '--verify', '-q', `${ref}^{commit}`])
   if (code !== 0) return { ...remote }
   return { ...remote, branch: { commit: stdout.trim(), ...(await distance(look, ref)) } }
+}
+
+/**
+ * The number of commits that a merge on this machine would add to the local base branch. Zero if both have the same
+ * files, as after a squash.
+ */
+async function toMerge(look: Look, baseRef: string): Promise<number | undefined> {
+  const local = `refs/heads/${baseRef.replace(/^refs\/(heads|remotes\/[^/]+)\//, '')}`
+  const trees = await Promise.all([`${local}^{tree}`, 'HEAD^{tree}'].map((tree) => resolved(look, tree)))
+  if (trees[0] === undefined) return undefined
+  return trees[0] === trees[1] ? 0 : (await distance(look, local)).ahead
+}
+
+async function resolved(look: Look, revision: string): Promise<string | undefined> {
+  const { code, stdout } = await look(['rev-parse', '--verify', '-q', revision])
+  return code === 0 ? stdout.trim() : undefined
 }
 
 async function distance(look: Look, ref: string): Promise<{ ahead: number; behind: number }> {

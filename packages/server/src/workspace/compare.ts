@@ -14,8 +14,8 @@ export type Comparison =
   /** The changes from HEAD to the index (`staged`), or from the index to the folder (`unstaged`). */
   | { readonly with: 'staged' }
   | { readonly with: 'unstaged' }
-  /** The changes since the merge base with the base branch. The default is the base branch of the repository. */
-  | { readonly with: 'base'; readonly branch?: string }
+  /** The changes since the merge base with the base branch, which `baseBranch` of `base-branch.ts` chooses. */
+  | { readonly with: 'base'; readonly branch?: string; readonly madeFrom?: string }
   /** The changes from a snapshot to another snapshot or, without `to`, to the present folder. */
   | {
       readonly with: 'snapshot'
@@ -41,7 +41,7 @@ export async function compare(
   if (compared.with === 'staged' || compared.with === 'unstaged')
     return changesOf(look, folder, 'HEAD', { named, side: compared.with })
   if (compared.with === 'base') {
-    const { branch, commit } = await baseOf(look, compared.branch)
+    const { branch, commit } = await baseOf(look, compared.branch, compared.madeFrom)
     return { ...(await changesOf(look, folder, commit, { named })), baseBranch: branch }
   }
   const { from, to } = compared
@@ -65,7 +65,7 @@ export async function comparePath(
   if (compared.with === 'staged' || compared.with === 'unstaged')
     return patchOf(look, folder, path, 'HEAD', compared.with)
   if (compared.with === 'base')
-    return patchOf(look, folder, path, (await baseOf(look, compared.branch)).commit)
+    return patchOf(look, folder, path, (await baseOf(look, compared.branch, compared.madeFrom)).commit)
   return expectFolders(folders).stored(folder, (at) => {
     // A snapshot of a folder without a repository contains all its files, including secrets such as .env.
     if (!compared.all && !at.shadow.repository) throw unlisted('no-repository')

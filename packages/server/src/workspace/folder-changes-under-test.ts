@@ -32,6 +32,7 @@ export function peopleIn(
     env = { PATH: process.env.PATH, HOME: '/nonexistent' } as NodeJS.ProcessEnv,
     root = join(folderForTest(), 'shadows'),
     base = undefined as string | undefined,
+    madeFrom = undefined as string | undefined,
   } = {},
 ) {
   const folders = createSessionFolder({ env, root })
@@ -41,7 +42,7 @@ export function peopleIn(
   let commands = 0
   const asked = <Type extends FolderCommand['type']>(type: Type, fields: Fields<Type>, commandId?: string) =>
     ({
-      ...{ sessionId, base },
+      ...{ sessionId, base, madeFrom },
       command: { type, commandId: commandId ?? `cmd_${commands++}`, ...fields },
       trusts: () => trusted,
       signal: new AbortController().signal,

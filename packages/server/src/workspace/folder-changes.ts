@@ -44,12 +44,12 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
       const { push } = await import('./push.ts')
       return inTurn(folder, async () => push((await parts()).gitIn, folder, asked))
     },
-    async branch(folder, { base, trusts }) {
+    async branch(folder, { trusts, ...choice }) {
       const [{ branchInfo }, { folderGit }] = await Promise.all([
         import('./branch.ts'),
         import('./folder-git.ts'),
       ])
-      return branchInfo(await folderGit((await parts()).gitIn, folder, trusts), base)
+      return branchInfo(await folderGit((await parts()).gitIn, folder, trusts), choice)
     },
     async previewMerge(folder, asked) {
       const { previewMerge } = await import('./merge.ts')

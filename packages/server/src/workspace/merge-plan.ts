@@ -32,14 +32,14 @@ type Found = { -readonly [Field in keyof MergePreview]: MergePreview[Field] }
 export async function examineMerge(
   gitIn: GitIn,
   folder: string,
-  { base, trusts }: Looked,
+  { base, madeFrom, trusts }: Looked,
 ): Promise<ExaminedMerge> {
   const git = await folderGit(gitIn, folder, trusts)
   // Rejects a folder whose `.git` file names the repository of somebody else.
   const { commonDir } = await ownRepository(folder)
   const found: Found = { ...nothing, ...(await uncommittedIn(git.look)) }
   try {
-    const sides = await sidesOf(git, found, base)
+    const sides = await sidesOf(git, found, { base, madeFrom })
     const checkout = await checkoutOf(git.look, commonDir, sides.into)
     if (checkout !== undefined) found.into = { branch: sides.into, commit: sides.onto, folder: checkout }
     const at = checkout === undefined ? undefined : await folderGit(gitIn, checkout, trusts)
@@ -74,12 +74,14 @@ async function uncommittedIn(look: Look): Promise<Pick<Found, 'uncommitted' | 'u
 
 type Sides = Pick<MergePlan, 'branch' | 'commit' | 'into' | 'onto'>
 
-async function sidesOf({ look }: FolderGit, found: Found, base: string | undefined): Promise<Sides> {
+type BaseChoice = Pick<Looked, 'base' | 'madeFrom'>
+
+async function sidesOf({ look }: FolderGit, found: Found, choice: BaseChoice): Promise<Sides> {
   const [branch, commit] = await Promise.all([checkedOut(look), headOf(look)])
   if (branch === undefined || commit === undefined)
     throw new ParleyError('conflict', 'No branch with a commit is checked out, so there is nothing to merge.')
   Object.assign(found, { branch, commit })
-  const into = await baseName(look, base)
+  const into = await baseName(look, choice)
   const onto = await commitAt(look, `refs/heads/${into}`)
   if (onto === undefined) {
     const message = `There is no local branch ${into} to merge into. Make it in a terminal: git branch ${into} origin/${into}`
@@ -92,9 +94,12 @@ async function sidesOf({ look }: FolderGit, found: Found, base: string | undefin
   return { branch, commit, into, onto }
 }
 
-/** The name of the base branch: the branch in the settings, otherwise the default branch of the repository. */
-async function baseName(look: Look, given: string | undefined): Promise<string> {
-  const ref = await baseBranch(look, given)
+/**
+ * The name of the base branch: the branch in the settings, otherwise the default branch of the repository, otherwise
+ * the branch from which the worktree was made.
+ */
+async function baseName(look: Look, { base: given, madeFrom }: BaseChoice): Promise<string> {
+  const ref = await baseBranch(look, given, madeFrom)
   if (ref === undefined || (given !== undefined && ref !== given && !ref.endsWith(`/${given}`))) {
     const message =
       given === undefined

@@ -158,6 +158,32 @@ describe('a merge into the base branch', () => {
     expect(itself.refused).toMatchObject({ code: 'conflict' })
   })
 
+  it('uses the branch from which the worktree was made if the repository names no base branch', async () => {
+    const { main, fix } = branched()
+    git(main, 'branch', '-m', 'stable')
+    const unnamed = peopleIn(fix, { env: person() })
+    expect((await unnamed.previewMerge()).refused).toMatchObject({ code: 'not_supported' })
+    expect((await unnamed.branch()).base).toBeUndefined()
+    await expect(unnamed.list({ with: 'base' })).rejects.toMatchObject({ code: 'not_supported' })
+    const people = peopleIn(fix, { env: person(), madeFrom: 'stable' })
+    expect((await people.branch()).base).toEqual({ branch: 'stable', ahead: 1, behind: 0, toMerge: 1 })
+    const changed = await people.list({ with: 'base', madeFrom: 'stable' })
+    expect(changed.map(({ path }) => path)).toEqual(['a.txt', 'new/d.txt'])
+    await people.merge(seen(await people.previewMerge()))
+    expect(head(main, 'stable')).toBe(head(fix))
+    const named = await peopleIn(fix, { env: person(), madeFrom: 'stable', base: 'gone' }).previewMerge()
+    expect(named.refused).toMatchObject({ message: expect.stringContaining('gone') })
+  })
+
+  it('leaves nothing to merge, even if a squash made another commit', async () => {
+    const { main, fix, commit } = branched()
+    commit(main, { 'b.txt': 'main\n' }, 'Meanwhile')
+    git(fix, 'merge', '-q', '-m', 'Merge main', 'main')
+    const people = peopleIn(fix, { env: person() })
+    await people.merge({ ...seen(await people.previewMerge()), way: 'squash', message: 'Fix' })
+    expect((await people.branch()).base).toMatchObject({ ahead: 2, toMerge: 0 })
+  })
+
   it('is made once: a repeated command finds it, also if it was killed after the files were written', async () => {
     const { main, fix, commit } = branched()
     commit(main, { 'b.txt': 'main\n' }, 'Meanwhile')

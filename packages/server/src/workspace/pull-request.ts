@@ -34,10 +34,10 @@ const forges = {
 export async function openPullRequest(
   gitIn: GitIn,
   folder: string,
-  { command, base: given, trusts }: Asked<'pull-request.open'>,
+  { command, trusts, ...choice }: Asked<'pull-request.open'>,
 ): Promise<OpenedPullRequest> {
   const git = await folderGit(gitIn, folder, trusts)
-  const place = await placeOf(git, given)
+  const place = await placeOf(git, choice)
   const { branch, base, remote, program, link } = place
   const pushed = await git.look(['rev-parse', '--verify', '-q', remoteRef(remote, branch)])
   if (pushed.code !== 0)
@@ -75,10 +75,10 @@ function opened(request: Place & Pick<PullRequest, 'url' | 'number' | 'title' | 
 export async function pullRequestInfo(
   gitIn: GitIn,
   folder: string,
-  { base, trusts }: Looked,
+  { trusts, ...choice }: Looked,
 ): Promise<PullRequestInfo> {
   const git = await folderGit(gitIn, folder, trusts)
-  const { branch, program, link } = await placeOf(git, base)
+  const { branch, program, link } = await placeOf(git, choice)
   if (!program) return defined({ link })
   const known = { program, ...defined({ link }) }
   try {
@@ -95,9 +95,13 @@ export async function pullRequestInfo(
 }
 
 /** The logs of the failed checks of the open request. */
-export async function checkLogs(gitIn: GitIn, folder: string, { base, trusts }: Looked): Promise<CheckLogs> {
+export async function checkLogs(
+  gitIn: GitIn,
+  folder: string,
+  { trusts, ...choice }: Looked,
+): Promise<CheckLogs> {
   const git = await folderGit(gitIn, folder, trusts)
-  const { branch, program } = await placeOf(git, base)
+  const { branch, program } = await placeOf(git, choice)
   if (!program)
     throw new ParleyError('not_supported', 'No program is known that reads the checks of this host.')
   const forge = await forges[program]()
@@ -116,13 +120,16 @@ function problemOf(error: unknown): PullRequestInfo['problem'] {
   return error.details?.problem === 'not-signed-in' ? 'not-signed-in' : 'failed'
 }
 
-async function placeOf(git: FolderGit, given: string | undefined): Promise<Place> {
+async function placeOf(
+  git: FolderGit,
+  { base: given, madeFrom }: Pick<Looked, 'base' | 'madeFrom'>,
+): Promise<Place> {
   const branch = await checkedOut(git.look)
   if (branch === undefined)
     throw new ParleyError('conflict', 'No branch is checked out, so there is no pull request.')
   if (await isBaseBranch(git.look, branch, given))
     throw new ParleyError('conflict', `${branch} is a base branch, so it has no pull request.`)
-  const [remote, ref] = await Promise.all([remoteOf(git, branch), baseBranch(git.look, given)])
+  const [remote, ref] = await Promise.all([remoteOf(git, branch), baseBranch(git.look, given, madeFrom)])
   if (!remote) throw new ParleyError('not_supported', 'This repository has no remote.')
   const base = ref?.replace(/^refs\/(heads|remotes\/[^/]+)\//, '') ?? 'main'
   const page = pageOf(remote.url)

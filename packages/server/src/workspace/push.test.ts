@@ -31,7 +31,7 @@ describe('pushing', () => {
     const { push, branch } = peopleIn(folder, { trusted: true, env: person() })
     expect(await branch()).toEqual({
       ...{ branch: 'fix', commit: first, trusted: true },
-      base: { branch: 'origin/main', ahead: 1, behind: 0 },
+      base: { branch: 'origin/main', ahead: 1, behind: 0, toMerge: 1 },
       remote: { name: 'origin', url: remote },
       author: { name: 'Ada', email: 'ada@example.com' },
     })

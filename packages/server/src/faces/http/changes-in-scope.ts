@@ -72,8 +72,8 @@ async function comparisonOf(
 ): Promise<{ comparison: Comparison | undefined; moments?: ScopedMoments }> {
   if (scope === 'commit') return { comparison: 'HEAD' }
   const moments = await host.changeScope(sessionId, { scope, turn })
-  const { from, to, base } = moments
-  if (scope === 'base') return { comparison: { with: 'base', ...defined({ branch: base }) } }
+  const { from, to, base, madeFrom } = moments
+  if (scope === 'base') return { comparison: { with: 'base', ...defined({ branch: base, madeFrom }) } }
   return { moments, comparison: from && { with: 'snapshot', from: from.tree, ...defined({ to: to?.tree }) } }
 }
 

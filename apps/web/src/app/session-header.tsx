@@ -1,4 +1,4 @@
-import { runningInBackground } from '@parley/protocol'
+import { projectName, projectOf, runningInBackground } from '@parley/protocol'
 import { Ellipsis, FolderOpen, ListChecks, Search, SquareTerminal } from 'lucide-react'
 import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react'
 import { useAgentName } from '../base/agents.ts'
@@ -13,6 +13,7 @@ import { IconButton } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { BackToSessions } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
+import { projectIdFor, useProjects } from '../session-data/projects.ts'
 import { type HandOffPoint, registerSessionActions } from '../session-data/session-actions.ts'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useAllSessions, useCachedSessions } from '../session-data/session-list.ts'
@@ -128,7 +129,7 @@ function SessionFacts({ agent, folder }: { agent: string; folder: string }) {
           ·
         </span>
       )}
-      <Folder path={folder} />
+      <Place folder={folder} />
       {mayRunElsewhere && (
         <Suspense>
           <SessionNodeFact />
@@ -147,6 +148,25 @@ function Fact({ className, children }: { className?: string; children: ReactNode
     <span className={className}>
       <span className="max-md:hidden">· </span>
       {children}
+    </span>
+  )
+}
+
+/** Shows the folder of the session or, for a worktree, whose folder has no telling name, the project and the branch. */
+function Place({ folder }: { folder: string }) {
+  const id = useSessionId()
+  const made = useSessionState((state) => state.worktree?.branch)
+  const project = useSessionState((state) => state.project)
+  const projects = useProjects()
+  const listed = [...useAllSessions().sessions, ...useCachedSessions()].find((session) => session.id === id)
+  const planned = made ?? listed?.worktree?.branch
+  if (planned === undefined) return <Folder path={folder} />
+  const own = listed ?? { cwd: folder, ...(project !== undefined && { project }) }
+  const known = projects.get(projectIdFor(own))
+  const branch = known?.folders.find((one) => one.folder === folder)?.branch ?? planned
+  return (
+    <span className="min-w-0 truncate" title={`${visible(branch)}\n${visible(folder)}`}>
+      {visible(known?.name ?? projectName(projectOf(own)))} · {visible(branch)}
     </span>
   )
 }

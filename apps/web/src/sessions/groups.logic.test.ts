@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { groupsOf, isInWorktree, sharedNames, shownAtFirst } from './groups.logic.ts'
+import { groupsOf, isInWorktree, lookingAlike, sharedNames, shownAtFirst } from './groups.logic.ts'
 
 const session = (id: string, more: Partial<SessionSummary> = {}): SessionSummary => ({
   ...{ id, epoch: 'e', seq: 1, createdAt: 1, updatedAt: 1, agent: 'demo', cwd: '/code/shop', title: id },
@@ -31,6 +31,20 @@ describe('the groups of the session list', () => {
     const order = (list: SessionSummary[]) => groupsOf(list, new Map(), idOf).map(({ key }) => key)
     const changed = sessions.map((one) => (one.id === 'c' ? { ...one, updatedAt: 200 } : one))
     expect(order(changed)).toEqual(order(sessions))
+  })
+
+  it('tell sessions of different agents apart whose titles begin alike, such as a session and its hand-off', () => {
+    const long = 'Make the greeting polite for everybody'
+    const list = [
+      session('a', { title: long }),
+      session('b', { title: `${long} (codex)`, agent: 'codex' }),
+      session('c', { title: 'Short' }),
+      session('d', { title: 'Short (codex)', agent: 'codex' }),
+      session('e', { title: 'Twice' }),
+      session('f', { title: 'Twice' }),
+      session('g', { title: 'Alone', agent: 'codex' }),
+    ]
+    expect([...lookingAlike(list, String)]).toEqual(['a', 'b', 'c', 'd'])
   })
 
   it('show their folders if they share a name', () => {

@@ -72,6 +72,28 @@ export function isInWorktree(session: Pick<SessionSummary, 'project' | 'cwd' | '
   return cwd !== root && !cwd.startsWith(root.endsWith('/') ? root : `${root}/`)
 }
 
+/** The beginning of a title that a row of the list has room for. */
+const shownTitle = 24
+
+/**
+ * The sessions whose rows look like the row of a session with another agent, such as a session and its hand-off. The
+ * number of an attempt distinguishes it already.
+ */
+export function lookingAlike(
+  sessions: readonly SessionSummary[],
+  agentName: (agent: string) => string,
+): ReadonlySet<string> {
+  const alike = Map.groupBy(
+    sessions.filter(({ round }) => round === undefined),
+    ({ title, agent }) => title.replace(` (${agentName(agent)})`, '').slice(0, shownTitle),
+  )
+  return new Set(
+    Array.from(alike.values()).flatMap((its) =>
+      its.some(({ agent }) => agent !== its[0]?.agent) ? its.map(({ id }) => id) : [],
+    ),
+  )
+}
+
 /** Names that several groups share. Such groups also show their folders. */
 export function sharedNames(groups: readonly SessionGroup[]): ReadonlySet<string> {
   const counts = Map.groupBy(groups, ({ name }) => name)

@@ -20,6 +20,8 @@ const rowMenu = lazyPart(() => import('./row-menu.tsx'))
 type Props = {
   session: SessionSummary
   agentName: string
+  /** Whether the row shows the agent, because the row of another session looks like it. */
+  showsAgent: boolean
   /** The names of the project and the machine are shown in the row if no heading shows them. */
   projectName: string | undefined
   branch: string | undefined
@@ -120,7 +122,7 @@ function RowLink(props: Props & { id: string }) {
 }
 
 /** The facts that distinguish the session from others of its group. */
-function Facts({ session, projectName, branch }: Props) {
+function Facts({ session, agentName, showsAgent, projectName, branch }: Props) {
   const failed = failureText(session)
   const hasNews = failed !== undefined || session.paused !== undefined || session.waiting > 0
   // A failure, paused prompts or open requests are shown instead of the numbers of changed lines.
@@ -135,6 +137,7 @@ function Facts({ session, projectName, branch }: Props) {
       {session.paused !== undefined && (
         <span className="shrink-0 font-medium text-wait">{session.paused} paused</span>
       )}
+      {showsAgent && <span className="max-w-20 min-w-8 truncate">{agentName}</span>}
       {projectName !== undefined && (
         <span className="min-w-0 truncate">
           {session.archived && 'Archived · '}

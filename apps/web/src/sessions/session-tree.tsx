@@ -10,7 +10,14 @@ import { type Projects, projectIdFor } from '../session-data/projects.ts'
 import { isUnread } from '../session-data/seen.logic.ts'
 import { useSeen } from '../session-data/seen.ts'
 import { GroupHeading } from './group-heading.tsx'
-import { groupsOf, pinnedKey, type SessionGroup, sharedNames, shownAtFirst } from './groups.logic.ts'
+import {
+  groupsOf,
+  lookingAlike,
+  pinnedKey,
+  type SessionGroup,
+  sharedNames,
+  shownAtFirst,
+} from './groups.logic.ts'
 import { SessionRow } from './session-row.tsx'
 
 const projectDialog = lazyPart(() => import('./project-dialog.tsx'))
@@ -140,6 +147,7 @@ function Rows({ sessions, projects, here, stop, level, namesProject, onFocusLost
   const seen = useSeen()
   const now = useNow()
   const agentName = useAgentNames()
+  const alike = lookingAlike(sessions, agentName)
   return sessions.map((session) => {
     const project = projects.get(projectIdFor(session))
     const branch =
@@ -149,6 +157,7 @@ function Rows({ sessions, projects, here, stop, level, namesProject, onFocusLost
         key={session.id}
         session={session}
         agentName={agentName(session.agent)}
+        showsAgent={alike.has(session.id)}
         projectName={namesProject ? (project?.name ?? folderName(session.cwd)) : undefined}
         branch={branch}
         level={level}

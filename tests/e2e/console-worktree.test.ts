@@ -95,6 +95,8 @@ it('a failed setup shows its output and can be retried, and archiving offers to 
   await dialog.getByText('.env (ignored)').waitFor()
   expect(await seriousFindings(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Remove worktree' }).click()
+  await page.getByText('Removed the worktree.', { exact: true }).waitFor()
+  expect(await page.getByText('Removing the worktree.').count()).toBe(0)
   await strip(page).getByText('The worktree was removed.').waitFor()
   expect(existsSync(path)).toBe(false)
   await setSetup(folder, null)

@@ -1,5 +1,12 @@
 import { X } from 'lucide-react'
-import { type CSSProperties, type KeyboardEvent, type PointerEvent, useEffect, useRef } from 'react'
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type PointerEvent,
+  type RefObject,
+  useEffect,
+  useRef,
+} from 'react'
 import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
 import { currentRoute, hrefOf, inPanel, panelDepth } from '../base/route.ts'
 import { useMay } from '../base/self.ts'
@@ -64,10 +71,13 @@ function addToHistory(): void {
 export default function SidePanel({ panel }: { panel: Panel }) {
   const { title, width, part } = panels[panel]
   const chosenWidth = usePanelWidth(panel)
+  const place = useRef<HTMLElement>(null)
+  useToastsBeside(place)
   const opensTerminals = useMay('terminal')
   useCloseOnBack()
   return (
     <aside
+      ref={place}
       aria-label={title}
       data-panel={panel}
       style={
@@ -93,6 +103,21 @@ export default function SidePanel({ panel }: { panel: Panel }) {
       </div>
     </aside>
   )
+}
+
+/** Keeps toasts off the panel, whose controls begin where toasts are shown. */
+function useToastsBeside(place: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const { style } = document.documentElement
+    const observer = new ResizeObserver(() =>
+      style.setProperty('--beside-panel', `${place.current?.offsetWidth ?? 0}px`),
+    )
+    if (place.current) observer.observe(place.current)
+    return () => {
+      observer.disconnect()
+      style.removeProperty('--beside-panel')
+    }
+  }, [place])
 }
 
 type Panel = Exclude<Preferences['sidePanel'], 'none'>

@@ -22,16 +22,7 @@ export default function WorktreeDialog({
   const remove = () => {
     const branch = deletes ? ('delete' as const) : ('keep' as const)
     onClose()
-    client.command(id, { type: 'worktree.remove', branch }).then(
-      () =>
-        toast('Removing the worktree.', {
-          action: {
-            label: 'Restore',
-            run: () => void client.command(id, { type: 'worktree.restore' }).catch(toastError),
-          },
-        }),
-      toastError,
-    )
+    void removeWorktree(id, branch)
   }
   return (
     <div className="flex max-h-[85dvh] flex-col">
@@ -72,6 +63,31 @@ export default function WorktreeDialog({
       </div>
     </div>
   )
+}
+
+/** Removes a worktree, with a toast that says when the removal is done. */
+async function removeWorktree(id: string, branch: 'keep' | 'delete'): Promise<void> {
+  const restore = () => void client.command(id, { type: 'worktree.restore' }).catch(toastError)
+  const say = (text: string) => toast(text, { action: { label: 'Restore', run: restore } })
+  let dismiss: (() => void) | undefined
+  let isDone = false
+  const end = client.socket.onFrame((frame) => {
+    if (frame.type !== 'session-changed' || frame.summary?.id !== id) return
+    const phase = frame.summary.worktree?.phase
+    // Before the command is accepted, the phase may be the one before the removal.
+    if (phase !== 'removed' && (!dismiss || phase === 'removing')) return
+    end()
+    dismiss?.()
+    isDone = true
+    if (phase === 'removed') say('Removed the worktree.')
+  })
+  try {
+    await client.command(id, { type: 'worktree.remove', branch })
+    if (!isDone) dismiss = say('Removing the worktree.')
+  } catch (thrown) {
+    end()
+    toastError(thrown)
+  }
 }
 
 function Facts({ found: { bytes, loss, others, isThere } }: { found: SessionWorktree }) {

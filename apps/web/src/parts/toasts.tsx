@@ -83,8 +83,8 @@ export function toastError(thrown: unknown): void {
 const dialogs = createStore<readonly string[]>([])
 
 /**
- * Toasts are shown over the page, below its header, so that nothing shifts when a toast appears or
- * disappears. They are far from the composer and the cards, and clicks between them reach the page.
+ * Toasts are shown over the page, below its header and beside an open panel, so that nothing shifts when a toast appears or
+ * disappears. In a session they leave room for the lines above the conversation. They are far from the composer and the cards, and clicks between them reach the page.
  */
 export function Toasts() {
   const isCovered = useStore(dialogs, (open) => open.length > 0)
@@ -92,7 +92,10 @@ export function Toasts() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: errors are dismissed on every navigation
   useEffect(() => forgetErrors(), [route])
   return (
-    <ToastList isCovered={isCovered} className="md:left-72 md:max-lg:group-has-[[data-panel]]/page:left-0" />
+    <ToastList
+      isCovered={isCovered}
+      className={`md:right-[var(--beside-panel,0px)] md:left-72 md:max-lg:group-has-[[data-panel]]/page:left-0 ${route.name === 'session' ? 'md:top-30' : ''}`}
+    />
   )
 }
 

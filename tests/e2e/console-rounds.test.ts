@@ -189,6 +189,10 @@ describe('a round', () => {
     await quick.getByText('Passed over').waitFor()
     // What an attempt has changed is shown also when its worktree is gone.
     await changes(page).getByRole('row', { name: /hello/ }).waitFor()
+    expect(await quick.getByRole('button', { name: 'Merge attempt 1…' }).count()).toBe(0)
+    await broken.getByRole('button', { name: 'Merge attempt 2…' }).press('Enter')
+    await page.getByRole('region', { name: 'Branch', exact: true }).waitFor()
+    expect(await page.getByRole('radio', { name: 'Branch' }).isChecked()).toBe(true)
     expect(consoleErrors).toEqual([])
   })
 

@@ -1,4 +1,3 @@
-import type { ChangeScope } from '@parley/protocol'
 import { claimFocus } from './focus.ts'
 import { createPersistedStore } from './persisted-store.ts'
 import type { ChosenShortcuts } from './shortcuts.logic.ts'
@@ -25,8 +24,6 @@ export type Preferences = {
   readonly listFiles: boolean
   /** Whether the changes panel opens by itself with the first change of a session. */
   readonly openChanges: boolean
-  /** The comparison that the changes panel shows; until the person chooses one, it depends on the folder. */
-  readonly changesScope?: ChangeScope
   /** Whether the session list is collapsed to a narrow bar of buttons. */
   readonly sidebarCollapsed: boolean
   /** The folded groups of the session list, by the ids of their projects. */

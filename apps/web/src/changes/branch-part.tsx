@@ -3,12 +3,13 @@ import { useCallback, useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { abortable } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
-import { visible } from '../base/format.logic.ts'
+import { plural, visible } from '../base/format.logic.ts'
 import { useMay } from '../base/self.ts'
 import { Button } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
+import { setComparison } from '../session-data/shown-changes.ts'
 import { branchText, mayMerge, mayPush } from './branch-text.logic.ts'
 import { ProgressLines } from './progress-lines.tsx'
 import { PullRequestPart } from './pull-request-part.tsx'
@@ -69,6 +70,7 @@ export function BranchPart({ changes, onMerged }: { changes: Changes; onMerged: 
         )}
         {decides && mayMerge(info) && <Button onClick={() => setMerging(true)}>Merge…</Button>}
       </div>
+      <Uncommitted changes={changes} />
       <ProgressLines label="Progress of the push" text={progress} />
       {problem !== undefined && (
         <p role="alert" className="text-bad">
@@ -80,5 +82,31 @@ export function BranchPart({ changes, onMerged }: { changes: Changes; onMerged: 
         <PullRequestPart key={`${branch} ${remote.branch.commit}`} />
       )}
     </section>
+  )
+}
+
+/** Leads to the changes that are not committed. They are read again with each list of changes. */
+function Uncommitted({ changes }: { changes: Changes }) {
+  const id = useSessionId()
+  const [count, setCount] = useState(0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new list may mean a new commit
+  useEffect(
+    () =>
+      abortable((signal) =>
+        client.call('listChanges', { params: { id }, query: { scope: 'commit' }, signal }).then(
+          ({ files }) => signal.aborted || setCount(files.length),
+          () => {},
+        ),
+      ),
+    [id, changes],
+  )
+  if (count === 0) return null
+  return (
+    <div className="flex items-center gap-2">
+      <p className="min-w-0 flex-1">
+        {plural(count, 'changed file')} {count === 1 ? 'is' : 'are'} not committed.
+      </p>
+      <Button onClick={() => setComparison(id, { scope: 'commit' })}>Show uncommitted changes</Button>
+    </div>
   )
 }

@@ -1,7 +1,6 @@
 import type { Changes } from '@parley/protocol'
 import { useId } from 'react'
 import { useNow } from '../base/clock.ts'
-import { setPreferences } from '../base/preferences.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { setComparison, useComparison } from '../session-data/shown-changes.ts'
 import { comparedText, comparisonNotes, scopeNames, scopes } from './compared-text.logic.ts'
@@ -39,10 +38,7 @@ export function ScopeChoice({ changes }: { changes: Changes | undefined }) {
               name={name}
               className="absolute inset-0 cursor-pointer opacity-0"
               checked={one === scope}
-              onChange={() => {
-                setComparison(sessionId, { scope: one })
-                setPreferences({ changesScope: one })
-              }}
+              onChange={() => setComparison(sessionId, { scope: one })}
             />
             {scopeNames[one]}
           </label>

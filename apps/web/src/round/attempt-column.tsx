@@ -3,10 +3,12 @@ import { Check, FileDiff, MessageCircleQuestion } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { plural, visible } from '../base/format.logic.ts'
+import { navigate } from '../base/route.ts'
 import { useMay } from '../base/self.ts'
 import { Button } from '../parts/button.tsx'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { Link } from '../parts/link.tsx'
+import { openChanges } from '../session-data/shown-changes.ts'
 import { AttemptCheck } from './attempt-check.tsx'
 import { costText, notTold, stateText, tokensText } from './round.logic.ts'
 import { tones } from './tones.ts'
@@ -59,6 +61,7 @@ export function AttemptColumn({ round, attempt, isShown, onShow, onPick }: Props
           <p className="text-xs text-soft">Its worktree was kept, because something in it is nowhere else.</p>
         )}
         <div className="mt-auto flex flex-wrap gap-1.5 pt-1">
+          <MergeButton attempt={attempt} />
           <PickButton attempt={attempt} hasPick={round.picked !== undefined} onPick={onPick} />
           <Button
             aria-pressed={isShown}
@@ -172,6 +175,21 @@ function PickButton({ attempt, hasPick, onPick }: PickProps) {
       onClick={onPick}
     >
       {hasPick ? 'Pick instead' : 'Pick'}
+    </Button>
+  )
+}
+
+/** Leads to the branch of the picked attempt in its session, where its changes are committed and merged. */
+function MergeButton({ attempt: { attempt: number, pick, worktree, sessionId } }: { attempt: Attempt }) {
+  const decides = useMay('decide')
+  if (!decides || pick !== 'picked' || worktree?.phase !== 'ready') return null
+  const open = () => {
+    openChanges(sessionId, { scope: 'base' })
+    navigate({ name: 'session', id: sessionId })
+  }
+  return (
+    <Button look="primary" aria-label={`Merge attempt ${number}…`} onClick={open}>
+      Merge…
     </Button>
   )
 }

@@ -1,5 +1,5 @@
 import type { ChangeScope } from '@parley/protocol'
-import { preferences, setPreferences } from '../base/preferences.ts'
+import { setPreferences } from '../base/preferences.ts'
 import { createStore, useStore } from '../base/store.ts'
 import { useSessionId, useSessionState } from './session-context.tsx'
 
@@ -32,10 +32,9 @@ export function setComparison(sessionId: string, comparison: Comparison): void {
 export function useComparison(): Comparison {
   const sessionId = useSessionId()
   const comparison = useStore(chosen, (all) => all[sessionId])
-  const preferred = useStore(preferences, (state) => state.changesScope)
   // A folder without a commit can only be compared with its snapshots.
   const hasCommit = useSessionState((state) => state.startCommit !== undefined)
-  return comparison ?? { scope: preferred ?? (hasCommit ? 'commit' : 'session') }
+  return comparison ?? { scope: hasCommit ? 'commit' : 'session' }
 }
 
 /** The parameters of a comparison in a request. */

@@ -165,7 +165,7 @@ function PickButton({ attempt, hasPick, onPick }: PickProps) {
   const decides = useMay('decide')
   const { pick, worktree, attempt: number } = attempt
   if (!decides || pick === 'picked') return null
-  // What was never made cannot be picked.
+  // An attempt whose worktree could not be made has nothing to pick.
   const isEmpty = worktree?.phase === 'failed' && attempt.turns === 0
   return (
     <Button

@@ -21,12 +21,12 @@ import { useCompared } from './use-compared.ts'
 type Props = {
   round: Round
   to: number
-  /** The attempt with which `to` is compared. Absent: its own beginning. */
+  /** The attempt with which `to` is compared. Absent: `to` is compared with its start commit. */
   from: number | undefined
   onShow: (to: number, from?: number) => void
 }
 
-/** What an attempt has changed, or in what it differs from another one. */
+/** The changes of an attempt, or its differences from another attempt. */
 export default function RoundChanges({ round, to, from, onShow }: Props) {
   const attempt = round.attempts.find((one) => one.attempt === to)
   return (
@@ -74,7 +74,7 @@ function Choice({ round: { attempts }, to, from, onShow }: Props) {
           onChange={({ target }) => onShow(to, target.value === '' ? undefined : Number(target.value))}
           className="h-7 max-w-64 min-w-0 rounded-md border border-field bg-page px-1 text-ink pointer-coarse:h-11"
         >
-          <option value="">where it began</option>
+          <option value="">its start commit</option>
           {attempts
             .filter((one) => one.attempt !== to)
             .map((one) => (

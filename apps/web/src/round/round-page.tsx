@@ -31,7 +31,7 @@ function ShownRound({ id }: { id: string }) {
   if (round) return <Page round={round} error={error} onDone={refresh} />
   if (isGone)
     return (
-      <Problem title="Round not found" text="Its sessions were deleted, or the link is wrong.">
+      <Problem title="Round not found" text="The sessions of the round were deleted, or the link is wrong.">
         <AllSessions />
       </Problem>
     )
@@ -89,7 +89,7 @@ function Page({ round, error, onDone }: PageProps) {
   )
 }
 
-/** Tells screen readers when an attempt has come to another state. */
+/** Announces changes of the states of attempts to screen readers. */
 function useAnnouncedStates({ attempts }: Round): void {
   const before = useRef(new Map<number, string>())
   useEffect(() => {
@@ -103,7 +103,7 @@ function useAnnouncedStates({ attempts }: Round): void {
   }, [attempts])
 }
 
-/** The attempt whose changes are shown, and the one with which it is compared. The address keeps the choice. */
+/** The attempt whose changes are shown, and the one with which it is compared. The choice is stored in the address of the page. */
 function useShownAttempts(round: Round) {
   const route = useRoute()
   const [first] = useState(() => attemptAtFirst(round))

@@ -69,15 +69,15 @@ describe('a pick', () => {
     const all = [attempt(1), attempt(2, { state: 'working' }), attempt(3, { worktree: gone })]
     expect(pickConsequences(round(all), 1)).toEqual([
       'Attempt 2 is still at work, and is stopped.',
-      'The worktree of attempt 2 is removed. A worktree with something that could not be restored is kept.',
+      'The worktree of attempt 2 is removed. A worktree with files or commits that could not be restored is kept.',
       'The sessions and their changes stay, so you can pick another attempt later.',
     ])
     expect(pickConsequences(round(all, { picked: 1 }), 3)).toEqual([
       'The worktree of this attempt is restored.',
       'Attempt 2 is still at work, and is stopped.',
-      'The worktrees of attempts 1 and 2 are removed. A worktree with something that could not be restored is kept.',
+      'The worktrees of attempts 1 and 2 are removed. A worktree with files or commits that could not be restored is kept.',
       'The sessions and their changes stay, so you can pick another attempt later.',
-      'Attempt 1 is no longer the picked one.',
+      'Attempt 1 is no longer picked.',
     ])
   })
 })

@@ -56,7 +56,7 @@ export function attemptAtFirst({ attempts, picked }: Round): number | undefined 
   return picked ?? changed?.attempt ?? attempts[0]?.attempt
 }
 
-/** The last line of an answer that has words, without the marks of Markdown. */
+/** The last line of an answer that contains words, without Markdown markup. */
 export function lastLine(text: string | undefined): string | undefined {
   return text
     ?.split('\n')
@@ -75,13 +75,13 @@ export function pickConsequences({ attempts, picked }: Round, chosen: number): s
     isGone && 'The worktree of this attempt is restored.',
     busy.length > 0 && `${upper(namesOf(busy))} ${is(busy)} still at work, and ${is(busy)} stopped.`,
     removed.length > 0 &&
-      `The ${removed.length === 1 ? 'worktree' : 'worktrees'} of ${namesOf(removed)} ${is(removed)} removed. A worktree with something that could not be restored is kept.`,
+      `The ${removed.length === 1 ? 'worktree' : 'worktrees'} of ${namesOf(removed)} ${is(removed)} removed. A worktree with files or commits that could not be restored is kept.`,
     'The sessions and their changes stay, so you can pick another attempt later.',
-    picked !== undefined && picked !== chosen && `Attempt ${picked} is no longer the picked one.`,
+    picked !== undefined && picked !== chosen && `Attempt ${picked} is no longer picked.`,
   ].filter((sentence) => sentence !== false)
 }
 
-/** Such as "attempts 1, 2 and 4". */
+/** The attempts as text, such as "attempts 1, 2 and 4". */
 function namesOf(attempts: readonly Attempt[]): string {
   const numbers = attempts.map(({ attempt }) => attempt)
   const last = numbers.pop()

@@ -120,6 +120,6 @@ function attemptsOf({ agents = '', mode: given }: RoundOptions): NewAttempt[] {
     })
   throw new ParleyError(
     'validation_error',
-    '--agents takes two to five agents, separated by commas, each perhaps with a model: --agents claude:opus,codex',
+    '--agents takes two to five agents, separated by commas, each with an optional model: --agents claude:opus,codex',
   )
 }

@@ -18,7 +18,7 @@ function addRound({ add, run }: Registry): void {
     .argument('[prompt]', 'the prompt; if it is "-", or missing in a pipe, it is read from stdin')
     .requiredOption(
       '--agents <agents>',
-      'two to five agents, separated by commas, each perhaps with a model: claude:opus,codex',
+      'two to five agents, separated by commas, each with an optional model: claude:opus,codex',
     )
     .option('--cwd <folder>', 'a folder in the repository to work in (default: the current folder)')
     .option('--base <branch>', 'begin at this branch, not at the commit that is checked out')
@@ -26,13 +26,13 @@ function addRound({ add, run }: Registry): void {
     .option('--title <title>', 'the title of the sessions')
     .option('--trust', 'trust the folder from now on')
     .option('--check', 'run the check of the project in each attempt that is done')
-    .option('--json', 'print the round at its end as JSON')
+    .option('--json', 'print the finished round as JSON')
     .addHelpText(
       'after',
       `
 Changes of the attempts go to stderr, the comparison at the end to stdout. Ctrl-C leaves the round, which goes on in the
-server. Without a server, it ends with this command.
-Exit codes: 0 an attempt is done, 1 none is, 2 usage error, 130 left.`,
+server. Without a server, the round ends with this command.
+Exit codes: 0 an attempt is done, 1 no attempt is done, 2 usage error, 130 left.`,
     )
     .action(run(async () => (await import('../commands/round.ts')).round))
 }
@@ -52,7 +52,7 @@ function addRounds({ add, under, run }: Registry): void {
     .action(run(async () => (await load()).showRound))
   under(rounds)(
     'pick',
-    'pick an attempt; the others are stopped and their worktrees removed, with a snapshot',
+    'pick an attempt; the others are stopped, and their worktrees are saved and removed',
     'parley rounds pick last 2',
   )
     .argument(...roundArgument)

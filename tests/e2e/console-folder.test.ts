@@ -168,6 +168,7 @@ describe('the folder', () => {
     expect(await seriousFindings(page)).toEqual([])
 
     await page.reload()
+    await scope('Session').check()
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
     const { width } = await boxOf(changes)
     await changes.getByRole('separator', { name: 'Width of Changes' }).focus()

@@ -45,11 +45,11 @@ describe('the session list', () => {
     const rows = bakery.locator('[data-session]')
     expect(await rows.count()).toBe(3)
     for (const row of await rows.all()) expect((await boxOf(row)).height).toBe(28)
-    const mill = server.repository('mill')
-    const long = 'Grind the wheat of the whole village'
-    await session(mill, long)
-    await server.call('/api/sessions', { agent: 'claude', cwd: mill, title: `${long} (Claude)` })
-    const alike = group(page, 'mill').locator('[data-session]')
+    const pottery = server.repository('pottery')
+    const long = 'Bake the pots of the whole village'
+    await session(pottery, long)
+    await server.call('/api/sessions', { agent: 'claude', cwd: pottery, title: `${long} (Claude)` })
+    const alike = group(page, 'pottery').locator('[data-session]')
     await alike.filter({ hasText: 'Demo' }).waitFor()
     await alike.getByText('Claude', { exact: true }).waitFor()
     expect(await rows.filter({ hasText: 'Demo' }).count()).toBe(0)

@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { createGates } from '../../packages/server/src/adapters/scripted/gates.ts'
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
@@ -105,8 +105,19 @@ describe('a round', () => {
     await attempts.getByRole('button', { name: 'Remove attempt 2' }).press('Enter')
     await eventually(() => attempts.getByRole('listitem').count()).toBe(2)
     await prompt(page).fill(words)
+    // The first reply is lost after the round was made. The same request again leads to the same round.
+    const lost = Promise.withResolvers<void>()
+    const loseReply = async (route: Route) => {
+      await route.fetch()
+      await route.abort()
+      lost.resolve()
+    }
+    await page.route('**/api/rounds', loseReply, { times: 1 })
     await prompt(page).press('Enter')
+    await lost.promise
+    await page.getByRole('button', { name: /^Start/ }).click()
     await page.waitForURL(/\/rounds\/rnd_/)
+    expect((await host().rounds({ limit: 10 })).rounds).toHaveLength(1)
     await column(page, 1).getByText('Done').waitFor()
     await column(page, 2).getByText('The model is gone.').waitFor()
     expect(await column(page, 2).getByRole('heading').textContent()).toContain('scripted-small')

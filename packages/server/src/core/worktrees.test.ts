@@ -147,7 +147,7 @@ describe('a session with a worktree', () => {
 /** A session whose worktree has a commit, a change, a new file and an ignored file. */
 async function worked() {
   const setting = await tested()
-  const session = await setting.create({ branch: 'work/it', copy: ['.env'] })
+  const session = await setting.create({ branch: 'topic/it', copy: ['.env'] })
   const { path } = await reaches(session, 'ready')
   write(path, { 'a.txt': 'two\n' })
   git(path, 'commit', '-qam', 'second')
@@ -185,7 +185,7 @@ describe('removing a worktree', () => {
     await session.command({ type: 'worktree.restore' })
     expect((await reaches(session, 'ready')).made).toEqual({ restored: true })
     expect(git(path, 'rev-parse', 'HEAD')).toBe(head)
-    expect(git(path, 'branch', '--show-current')).toBe('work/it')
+    expect(git(path, 'branch', '--show-current')).toBe('topic/it')
     expect(git(path, 'status', '--porcelain').split('\n')).toEqual(['M a.txt', '?? new.txt'])
     expect(readFileSync(join(path, 'a.txt'), 'utf8')).toBe('two\nthree\n')
     expect(readdirSync(path)).toContain('.env')
@@ -215,7 +215,7 @@ describe('removing a worktree', () => {
 
   it('keeps changes that git does not look for, and commits that cannot be counted', async () => {
     const { repository, create } = await tested()
-    const session = await create({ branch: 'work/it' })
+    const session = await create({ branch: 'topic/it' })
     const { path } = await reaches(session, 'ready')
     const gently = () => session.command({ type: 'worktree.remove', branch: 'delete', ifNothingLost: true })
     for (const flag of ['skip-worktree', 'assume-unchanged']) {
@@ -229,7 +229,7 @@ describe('removing a worktree', () => {
     write(repository, { '.git/refs/heads/broken': `${'1'.repeat(40)}\n` })
     await expect(gently()).rejects.toMatchObject({ code: 'not_supported' })
     rmSync(join(repository, '.git/refs/heads/broken'))
-    expect(branches(repository)).toEqual(['main', 'work/it'])
+    expect(branches(repository)).toEqual(['main', 'topic/it'])
     await session.command({ type: 'worktree.remove' })
     await reaches(session, 'removed')
   })
@@ -255,7 +255,7 @@ describe('removing a worktree', () => {
     git(
       repository,
       'update-ref',
-      'refs/heads/work/it',
+      'refs/heads/topic/it',
       git(repository, 'commit-tree', '-p', head, '-m', 'third', `${head}^{tree}`),
     )
     await expect(session.play(shell('x'))).rejects.toMatchObject({ details: { worktree: 'removed' } })
@@ -270,13 +270,13 @@ describe('removing a worktree', () => {
     const clean = await create({}, { title: 'clean' })
     const { path: other } = await reaches(clean, 'ready')
     await test.host.delete(clean.id)
-    await expect.poll(() => [existsSync(other), ...branches(repository)]).toEqual([false, 'main', 'work/it'])
+    await expect.poll(() => [existsSync(other), ...branches(repository)]).toEqual([false, 'main', 'topic/it'])
     const [name = ''] = readdirSync(root)
     await expect(test.host.removeOrphan(name, 'delete')).rejects.toMatchObject({ code: 'conflict' })
     await test.host.delete(session.id)
     await expect.poll(async () => (await test.host.worktrees())[0]?.session).toBeUndefined()
     const [orphan] = await test.host.worktrees()
-    expect(orphan).toMatchObject({ name, path, branch: 'work/it', loss: { changes: 2, commits: 1 } })
+    expect(orphan).toMatchObject({ name, path, branch: 'topic/it', loss: { changes: 2, commits: 1 } })
     expect(orphan?.bytes).toBeGreaterThan(0)
     for (const wrong of ['..', '.', 'x', `../${name}`])
       await expect(test.host.removeOrphan(wrong, 'delete')).rejects.toMatchObject({ code: 'not_found' })

@@ -141,15 +141,15 @@ function filterCases(get: () => World): void {
     const { put, find } = get()
     await put('ses_1', [entry(1, 'word', 'prompt'), entry(2, 'word', 'call'), entry(3, 'word', 'output')], {
       agent: 'claude',
-      folder: '/work/one',
+      folder: '/code/one',
     })
-    await put('ses_2', [entry(1, 'word')], { folder: '/work/one_more%' })
+    await put('ses_2', [entry(1, 'word')], { folder: '/code/one_more%' })
     await put('ses_3', [entry(1, 'word')], { folder: '/work' })
     const sorted = async (query: Partial<IndexQuery>) => (await find('word', query)).sort()
     expect(await sorted({ kinds: ['prompt', 'output'] })).toEqual(['ses_1:1', 'ses_1:3'])
     expect(await sorted({ agent: 'demo' })).toEqual(['ses_2:1', 'ses_3:1'])
     expect(await sorted({ session: 'ses_2' })).toEqual(['ses_2:1'])
-    expect(await sorted({ folder: '/work/one' })).toEqual(['ses_1:1', 'ses_1:2', 'ses_1:3'])
+    expect(await sorted({ folder: '/code/one' })).toEqual(['ses_1:1', 'ses_1:2', 'ses_1:3'])
     expect(await sorted({ folder: '/work', kinds: ['answer'] })).toEqual(['ses_2:1', 'ses_3:1'])
     expect(await sorted({ folder: '/', kinds: ['answer'] })).toEqual(['ses_2:1', 'ses_3:1'])
     expect(await sorted({ folder: '/wor' })).toEqual([])
@@ -157,8 +157,8 @@ function filterCases(get: () => World): void {
 
   it('finds what limits permit, and its cursors pass over no other entry', async () => {
     const { index, put, find } = get()
-    await put('ses_1', [entry(1, 'word'), entry(2, 'word')], { agent: 'claude', folder: '/work/one' })
-    await put('ses_2', [entry(1, 'word')], { folder: '/work/one_more' })
+    await put('ses_1', [entry(1, 'word'), entry(2, 'word')], { agent: 'claude', folder: '/code/one' })
+    await put('ses_2', [entry(1, 'word')], { folder: '/code/one_more' })
     const sorted = async (within: Limits) => (await find('word', { within })).sort()
     const folder = (path: string, place?: string): Limits => ({
       folders: [{ folder: '/nowhere' }, { folder: path, ...defined({ place }) }],
@@ -166,7 +166,7 @@ function filterCases(get: () => World): void {
     expect(await sorted({})).toEqual(['ses_1:1', 'ses_1:2', 'ses_2:1'])
     expect(await sorted({ agents: ['claude', 'other'] })).toEqual(['ses_1:1', 'ses_1:2'])
     expect(await sorted({ sessions: ['ses_2', 'ses_3'] })).toEqual(['ses_2:1'])
-    expect(await sorted(folder('/work/one'))).toEqual(['ses_1:1', 'ses_1:2'])
+    expect(await sorted(folder('/code/one'))).toEqual(['ses_1:1', 'ses_1:2'])
     expect(await sorted(folder('/work', 'elsewhere'))).toEqual([])
     expect(await sorted({ ...folder('/work'), agents: ['demo'] })).toEqual(['ses_2:1'])
     const within = { sessions: ['ses_2'] }

@@ -106,18 +106,18 @@ function limitCases(tested: TestedStore): void {
   const listed = (query: Omit<SessionQuery, 'limit'>) => listedBy(tested, query)
 
   it('lists what limits permit, and its cursors pass over no other session', async () => {
-    await create('a', { cwd: '/work', agent: 'x', updatedAt: 9 })
-    await create('b', { cwd: '/work/in%side', agent: 'y', updatedAt: 8 })
-    await create('c', { cwd: '/workshop', agent: 'x', updatedAt: 7 })
+    await create('a', { cwd: '/code', agent: 'x', updatedAt: 9 })
+    await create('b', { cwd: '/code/in%side', agent: 'y', updatedAt: 8 })
+    await create('c', { cwd: '/codeshop', agent: 'x', updatedAt: 7 })
     const folder = (path: string, place?: string) => ({ folders: [{ folder: path, ...defined({ place }) }] })
     expect(await listed({ within: {} })).toEqual(['a', 'b', 'c'])
-    expect(await listed({ within: folder('/work') })).toEqual(['a', 'b'])
-    expect(await listed({ within: folder('/work/in%side') })).toEqual(['b'])
+    expect(await listed({ within: folder('/code') })).toEqual(['a', 'b'])
+    expect(await listed({ within: folder('/code/in%side') })).toEqual(['b'])
     expect(await listed({ within: folder('/') })).toEqual(['a', 'b', 'c'])
-    expect(await listed({ within: folder('/work', 'elsewhere') })).toEqual([])
+    expect(await listed({ within: folder('/code', 'elsewhere') })).toEqual([])
     expect(await listed({ within: { agents: ['x', 'z'] } })).toEqual(['a', 'c'])
     expect(await listed({ within: { sessions: ['b', 'd'] } })).toEqual(['b'])
-    expect(await listed({ within: { sessions: ['a', 'b'], agents: ['x'], ...folder('/work') } })).toEqual([
+    expect(await listed({ within: { sessions: ['a', 'b'], agents: ['x'], ...folder('/code') } })).toEqual([
       'a',
     ])
     for (const within of [folder('/workshop'), { sessions: ['d'] }]) {

@@ -23,7 +23,7 @@ searchIndexContract('the index in memory', async () => {
 })
 
 const step = (words: string, session = 'ses_1'): IndexStep => ({
-  ...{ session, agent: 'demo', folder: '/work', from: undefined, to: { epoch: 'epo_1', seq: 1 } },
+  ...{ session, agent: 'demo', folder: '/code', from: undefined, to: { epoch: 'epo_1', seq: 1 } },
   entries: [{ seq: 1, kind: 'answer', words }],
 })
 const query = (word: string) => ({ words: [word], isLastPrefix: false, limit: 5 })

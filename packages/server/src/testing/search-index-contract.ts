@@ -41,7 +41,7 @@ type World = {
 function worldOf({ index, addSession }: SearchIndexUnderTest): World {
   return {
     index,
-    async put(session, entries, { agent = 'demo', folder = '/work' } = {}) {
+    async put(session, entries, { agent = 'demo', folder = '/code' } = {}) {
       await addSession?.(session, 'epo_1')
       const to = { epoch: 'epo_1', seq: entries.at(-1)?.seq ?? 1 }
       expect(await index.add({ session, agent, folder, from: undefined, to, entries })).toBe(true)
@@ -56,7 +56,7 @@ function worldOf({ index, addSession }: SearchIndexUnderTest): World {
 const entry = (seq: number, words: string, kind: SearchKind = 'answer'): IndexEntry => ({ seq, kind, words })
 
 function stepCases(get: () => World): void {
-  const about = { session: 'ses_1', agent: 'demo', folder: '/work' }
+  const about = { session: 'ses_1', agent: 'demo', folder: '/code' }
 
   it('adds entries and moves the cursor together', async () => {
     const { index, put, find } = get()
@@ -144,15 +144,15 @@ function filterCases(get: () => World): void {
       folder: '/code/one',
     })
     await put('ses_2', [entry(1, 'word')], { folder: '/code/one_more%' })
-    await put('ses_3', [entry(1, 'word')], { folder: '/work' })
+    await put('ses_3', [entry(1, 'word')], { folder: '/code' })
     const sorted = async (query: Partial<IndexQuery>) => (await find('word', query)).sort()
     expect(await sorted({ kinds: ['prompt', 'output'] })).toEqual(['ses_1:1', 'ses_1:3'])
     expect(await sorted({ agent: 'demo' })).toEqual(['ses_2:1', 'ses_3:1'])
     expect(await sorted({ session: 'ses_2' })).toEqual(['ses_2:1'])
     expect(await sorted({ folder: '/code/one' })).toEqual(['ses_1:1', 'ses_1:2', 'ses_1:3'])
-    expect(await sorted({ folder: '/work', kinds: ['answer'] })).toEqual(['ses_2:1', 'ses_3:1'])
+    expect(await sorted({ folder: '/code', kinds: ['answer'] })).toEqual(['ses_2:1', 'ses_3:1'])
     expect(await sorted({ folder: '/', kinds: ['answer'] })).toEqual(['ses_2:1', 'ses_3:1'])
-    expect(await sorted({ folder: '/wor' })).toEqual([])
+    expect(await sorted({ folder: '/cod' })).toEqual([])
   })
 
   it('finds what limits permit, and its cursors pass over no other entry', async () => {
@@ -167,8 +167,8 @@ function filterCases(get: () => World): void {
     expect(await sorted({ agents: ['claude', 'other'] })).toEqual(['ses_1:1', 'ses_1:2'])
     expect(await sorted({ sessions: ['ses_2', 'ses_3'] })).toEqual(['ses_2:1'])
     expect(await sorted(folder('/code/one'))).toEqual(['ses_1:1', 'ses_1:2'])
-    expect(await sorted(folder('/work', 'elsewhere'))).toEqual([])
-    expect(await sorted({ ...folder('/work'), agents: ['demo'] })).toEqual(['ses_2:1'])
+    expect(await sorted(folder('/code', 'elsewhere'))).toEqual([])
+    expect(await sorted({ ...folder('/code'), agents: ['demo'] })).toEqual(['ses_2:1'])
     const within = { sessions: ['ses_2'] }
     const page = await index.find({ words: ['word'], isLastPrefix: false, within, limit: 1 })
     expect(page.cursor).toBeUndefined()

@@ -109,7 +109,7 @@ function scrollThrough(browser: Browser, page: Page): Promise<LongestTask> {
   )
 }
 
-/** The longest of several longest tasks, against the time that passed in it. */
+/** The maximum of the longest tasks of several runs: its processor time, compared with the time that passed. */
 export function scrolled(what: string, longest: readonly LongestTask[]): Row {
   const [thread, passed] = [
     Math.max(...longest.map((one) => one.thread)),

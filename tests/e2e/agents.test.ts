@@ -15,7 +15,10 @@ import { type RealAgentName, realAgents } from '../../packages/server/src/testin
 /** Tests all real agents on one host, with one scripted model. */
 
 const takeOver = /Take over from [\w-]+, ([\w-]+)\./
-/** A hand-off contains the prompts of the earlier session, with the answers of its model, so it is answered by itself. */
+/**
+ * A hand-off contains the prompts of the earlier session, with their scripted answers. It is therefore answered before
+ * any prompt is matched.
+ */
 const home = await AgentHome.forFile({
   prepare: (model) =>
     model.script(

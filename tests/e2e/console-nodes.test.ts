@@ -25,7 +25,7 @@ const { openTab } = browserFixture(desk, async () => {
   await laptop.start()
 })
 
-// A failed test can leave it stopped.
+// A failed test can leave the node stopped.
 beforeEach(() => laptop.startIfEnded())
 
 const nodes = (page: Page) => page.getByRole('region', { name: 'Nodes' })

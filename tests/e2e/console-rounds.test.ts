@@ -16,7 +16,10 @@ const words = 'Say hello in the file greeting.txt'
 const write = (path: string, text: string) =>
   ({ type: 'tool', name: 'Write', kind: 'edit', effect: { writeFile: { path, text } } }) as const
 
-/** One agent is quick and tells what it costs, one waits at the gate that the prompt names and asks, and one fails. */
+/**
+ * One agent is quick and reports its cost. One waits at the gate that the prompt names, and then requests permission. One
+ * fails.
+ */
 const scripts: Readonly<Record<string, (prompt: string) => Script>> = {
   quick: () => [
     write('greeting.txt', 'hello\n'),
@@ -121,7 +124,7 @@ describe('a round', () => {
     await column(page, 1).getByText('Done').waitFor()
     await column(page, 2).getByText('The model is gone.').waitFor()
     expect(await column(page, 2).getByRole('heading').textContent()).toContain('scripted-small')
-    // The next session is one with one agent again.
+    // The page for the next session offers a single agent again.
     await page.getByRole('link', { name: /^New session/ }).click()
     await page.getByRole('button', { name: /^Agent: Quick/ }).waitFor()
     expect(consoleErrors).toEqual([])
@@ -183,7 +186,7 @@ describe('a round', () => {
     expect(await seriousFindings(page)).toEqual([])
     await dialog(page).getByRole('button', { name: 'Cancel' }).press('Enter')
     expect(await quick.getByText('Picked').count()).toBe(0)
-    // The palette can do the same.
+    // The palette can pick an attempt, too.
     await page.keyboard.press('Control+k')
     await dialog(page).getByRole('combobox').fill('pick attempt 1')
     await page.getByRole('option', { name: 'Pick attempt 1, Quick' }).click()
@@ -198,7 +201,7 @@ describe('a round', () => {
     await dialog(page).getByRole('button', { name: 'Pick attempt 2' }).press('Enter')
     await broken.getByText('Picked', { exact: true }).waitFor()
     await quick.getByText('Passed over').waitFor()
-    // What an attempt has changed is shown also when its worktree is gone.
+    // The changes of an attempt are shown even after its worktree was removed.
     await changes(page).getByRole('row', { name: /hello/ }).waitFor()
     expect(await quick.getByRole('button', { name: 'Merge attempt 1…' }).count()).toBe(0)
     await broken.getByRole('button', { name: 'Merge attempt 2…' }).press('Enter')

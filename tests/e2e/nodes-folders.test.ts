@@ -10,7 +10,7 @@ import { type NodeProcess, NodesFixture } from './nodes-fixture.ts'
 import { eventsOf, isIdle, logOf, open, permission, scripted, stateWhen } from './session-fixture.ts'
 
 /**
- * Tests the work in the folder of a session whose owner is another node, and goes on after the owner was killed. Node A
+ * Tests operations in the folder of a session whose owner is another node, before and after the owner is killed. Node A
  * owns the sessions; people use B and C, which are at the same place but have data folders of their own.
  */
 let nodes: NodesFixture
@@ -109,7 +109,7 @@ it('makes, repeats and undoes every change of a folder through nodes that do not
   await isOwner(a)
 
   await a.end('SIGKILL')
-  // The answer could have been lost with the owner.
+  // The command is repeated, as if its answer had been lost with the owner.
   expect(await send(c, id, commit, 'commit')).toEqual(committed)
   expect(git(cwd, 'log', '--format=%s', 'main..')).toBe('second\n')
   const { branch = '', commit: head = '' } = await b.client.call('getBranch', { params: { id } })
@@ -238,7 +238,7 @@ it('makes, tries again, removes and restores a worktree through other nodes, als
   await at('ready', left)
   expect(readFileSync(join(path, 'a.txt'), 'utf8')).toBe('one\n')
 
-  // What was not committed is in the data folder of the node that has removed the worktree. Nothing is restored without it.
+  // Uncommitted changes are in the data folder of the node that removed the worktree. Without them, nothing is restored.
   write(path, { 'b.txt': 'not committed\n' })
   await send(left, id, { type: 'worktree.remove' })
   await at('removed', left)

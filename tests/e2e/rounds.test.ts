@@ -73,7 +73,7 @@ it('Claude and Codex make different changes for the same prompt, which are check
     expect(tokens?.output).toBeGreaterThanOrEqual(0)
     expect(workedMs).toBeGreaterThan(0)
   }
-  // Only Claude tells a cost.
+  // Only Claude reports a cost.
   expect(made.map(({ costUsd }) => costUsd !== undefined)).toEqual([true, false])
 
   const compared = await client.call('compareAttempts', { params, query: { to: 2, from: 1 } })

@@ -1,6 +1,6 @@
 /**
- * Writes the names of the events as a list into `event.ts` of the protocol. There they follow from the schemas, which the
- * page does not need otherwise.
+ * Replaces, in `event.ts` of the protocol, the names of events that are derived from the schemas by a list. The page does
+ * not need the schemas otherwise.
  */
 export function withListedEvents(code: string): string {
   const names = [...code.matchAll(/^ {2}event\(\s*'([^']+)'/gm)].map(([, name]) => name)

@@ -62,7 +62,7 @@ export const PullRequestCheck = z.object({
 })
 export type PullRequestCheck = z.infer<typeof PullRequestCheck>
 
-/** The end of the log of a failed check: what programs and others have written. */
+/** The end of the log of a failed check. Its text was written by programs and other people. */
 export const CheckLog = z.object({
   name: z.string(),
   text: z

@@ -24,7 +24,7 @@ export type RoundPart = z.infer<typeof RoundPart>
 export const AttemptPick = z.enum(['picked', 'passed-over'])
 export type AttemptPick = z.infer<typeof AttemptPick>
 
-/** The part of a session in its round, with what has become of it. */
+/** The round of a session, as the state of the session records it: the attempt, its working time, and the pick. */
 export const KnownRound = RoundPart.extend({
   workedMs: z.number().meta({ description: 'The duration of all turns that have ended' }),
   pick: z

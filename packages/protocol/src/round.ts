@@ -10,7 +10,7 @@ import { ProjectPath, SessionOptions } from './session.ts'
 import { TokenUsage } from './usage.ts'
 import { WorktreePhase } from './worktree.ts'
 
-/** An attempt that is asked for: its agent, and how the agent works. */
+/** A requested attempt: its agent, with the model, the mode and the options. */
 export const NewAttempt = z.strictObject({
   agent: AgentId,
   model: z.string().optional(),

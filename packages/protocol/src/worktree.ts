@@ -110,7 +110,7 @@ export const FilledWorktree = z.object({
 })
 export type FilledWorktree = z.infer<typeof FilledWorktree>
 
-/** Why a worktree was kept: what it has that is nowhere else, or the other sessions that work in it. */
+/** Why a worktree was kept: its content that exists nowhere else, or the other sessions that work in it. */
 export const KeptWorktree = z.object({
   ignoredFiles: z.int().optional(),
   loose: z.int().optional().meta({ description: 'Number of commits that are on no branch' }),

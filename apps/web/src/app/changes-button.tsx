@@ -4,7 +4,7 @@ import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { useChangesCount } from '../session-data/changes-count.ts'
 
-// Without this part, the panel is opened by hand and has no count.
+// If this code cannot be loaded, the button shows no count and the panel does not open by itself.
 const ChangesWatch = lazy(() => import('./changes-watch.tsx').catch(() => ({ default: () => null })))
 
 /** Opens and closes the changes panel. Shows the number of changed files. */

@@ -142,7 +142,7 @@ function useWords(hunks: readonly Hunk[], inView: boolean): Words | undefined {
   return words
 }
 
-/** The row that had the focus last, for when the form of a remark closes. */
+/** Returns the row that last had the focus. It gets the focus again when the form of a remark closes. */
 function useLastRow(place: RefObject<HTMLElement | null>): () => HTMLElement | null | undefined {
   const last = useRef<string>(undefined)
   useEffect(() => {

@@ -165,7 +165,7 @@ function PickButton({ attempt, hasPick, onPick }: PickProps) {
   const decides = useMay('decide')
   const { pick, worktree, attempt: number } = attempt
   if (!decides || pick === 'picked') return null
-  // An attempt whose worktree could not be made has nothing to pick.
+  // An attempt whose worktree could not be made has no changes to pick.
   const isEmpty = worktree?.phase === 'failed' && attempt.turns === 0
   return (
     <Button

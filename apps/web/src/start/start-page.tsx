@@ -98,7 +98,7 @@ function NewSession() {
         <Lazy part={recentPart} frame={() => null}>
           {(Recent) => <Recent choices={choices} />}
         </Lazy>
-        {/* Shown once the part above it has its final height. */}
+        {/* The link is shown once the part above it has its final height. */}
         {(agents.length > 0 || error) && <ImportLink />}
       </div>
     </div>

@@ -8,7 +8,10 @@ import {
 import { errorText } from '../base/error-text.logic.ts'
 import { plural } from '../base/format.logic.ts'
 
-/** The reasons in spite of which a person can tick a file that the server leaves alone by default. */
+/**
+ * The server leaves files alone by default for several reasons. For these reasons, a person can tick the file
+ * nevertheless.
+ */
 const overruled: ReadonlySet<LeftReason | undefined> = new Set([undefined, 'changed-since', 'unclear'])
 
 export const canRestore = ({ left }: RewindFile): boolean => overruled.has(left)

@@ -17,7 +17,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
     return <p className="truncate text-xs text-faint">Withdrawn: {visible(promptSummary(block.parts))}</p>
   }
   return (
-    // To its left, there is room for its actions and for the button that collapses the turn.
+    // To the left of the prompt, there is room for its actions and for the button that collapses the turn.
     <div className="group/row relative ml-auto w-fit max-w-[min(88%,calc(100%-8rem))] pointer-coarse:max-w-[88%]">
       <RowActions
         seq={block.seq}

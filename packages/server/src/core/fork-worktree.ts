@@ -37,7 +37,8 @@ export async function placeOfFork(
   const plan = await worktreesOf(services).plan(cwd, {
     ...asked,
     ...{ project, sessionId: into, words: title ?? words, wanted: { copy }, commit: head },
-    // The worktree of the original inherits trust and ignored files from there, and may be removed.
+    // The source folder of the original's worktree. Trust and ignored files come from there, because the worktree of the
+    // original may be removed.
     ...defined({ source: present?.source }),
   })
   const isRemote = present?.remote ?? (await isOfRemote(services, project, plan.worktree))

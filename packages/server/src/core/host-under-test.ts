@@ -134,10 +134,10 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
   }
 }
 
-/** The life of a host that can be killed, and what it does in folders. */
+/** The life of a host that can be killed, with its running operations in folders. */
 type Life = { isKilled: boolean; readonly inFolders: Set<Promise<unknown>> }
 
-/** Two hosts must not work in the same folders at the same time, so this waits for what has begun. */
+/** Kills the hosts. Two hosts must not work in the same folders at the same time, so running operations are awaited. */
 async function kill(lives: ReadonlySet<Life>): Promise<void> {
   for (const life of lives) life.isKilled = true
   await Promise.allSettled([...lives].flatMap((life) => [...life.inFolders]))
@@ -147,7 +147,7 @@ function inFolders<Port extends object>(port: Port | undefined, life: Life): Por
   return port && whileAlive(port, life, life.inFolders)
 }
 
-/** A port of a host: once the host is killed, no call of it ends any more. */
+/** Wraps a port of a host. Once the host is killed, no call of the port settles. */
 function whileAlive<Port extends object>(port: Port, life: Life, work = new Set<Promise<unknown>>()): Port {
   return new Proxy(port, {
     get(target, name) {

@@ -82,7 +82,7 @@ describe('a redaction', () => {
     await host.redact(id, { seq, reason: 'secret' })
     const lines = await sealed.linesOf(id)
     expect(isConfirmed(lines, seq, copied[seq - 1] ?? '')).toBe(false)
-    // With the hash of the original's seal, which the fork still has, and the event as it was in the original.
+    // The log of the original, with the fork's copy of the seal, which still contains the hash.
     const [first] = sealsIn(lines)
     const withOriginal = original.with(seqOf(original, '', 'log.sealed') - 1, first?.line ?? '')
     expect(isConfirmed(withOriginal, seq, original[seq - 1] ?? '')).toBe(false)

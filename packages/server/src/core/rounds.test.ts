@@ -73,7 +73,7 @@ describe('a round', () => {
       ...{ prompt: JSON.stringify([shell('made.txt')]), cwd: repository, title: 'Repair the parser' },
       ...{ attempts: two, commandId, base: 'main' },
     }
-    // As after a kill before the second attempt was made.
+    // This is the state after a kill before the second attempt was made.
     await test.host.delete(attemptSessionId({ id: round.id, attempt: 2 }))
     const again = await test.host.createRound(asked)
     expect(again.id).toBe(round.id)
@@ -208,7 +208,7 @@ describe('a pick', () => {
       ['ready', true],
       ['ready', true],
     ])
-    // Nothing is removed later by itself.
+    // The worktree is not removed later either.
     await ignored.play(shell('more.txt'))
     expect((await worktreeOf(ignored))?.phase).toBe('ready')
   })
@@ -261,7 +261,7 @@ describe('a pick', () => {
   })
 })
 
-/** Does the work, and kills the server before it has stored what follows `steps` steps of a pick. */
+/** Does the work, and kills the server when it has stored `steps` steps of a pick. */
 async function killAfter(steps: number, test: HostUnderTest, work: () => Promise<unknown>): Promise<void> {
   const { append } = test.store
   let left = steps

@@ -38,7 +38,10 @@ function keptLeafOf(text: string): string | undefined {
 
 const typeStart = '"type":"'
 
-/** The type of an event that a redaction can have replaced. In every event, the first field `type` is its own. */
+/**
+ * The type of an event that a redaction can have replaced. In the text of an event, the first field `type` is that of the
+ * event itself.
+ */
 function replaceableTypeOf(text: string): 'event.redacted' | 'log.sealed' | undefined {
   const start = text.indexOf(typeStart) + typeStart.length
   if (text.startsWith('log.sealed"', start)) return 'log.sealed'

@@ -126,7 +126,7 @@ async function ownersRound(): Promise<string> {
   return (await server.parley.host.createRound(round)).id
 }
 
-/** Which attempts of a round of the owner the caller may see: only those of its agent. */
+/** Expects that a caller sees only the attempts of its own agent in a round of the owner. */
 async function expectAttempts(kind: Kind, asked: (roundId: string) => Promise<Answer>, attempt: 1 | 2) {
   roundId ??= ownersRound()
   const answer = await asked(await roundId)

@@ -332,7 +332,7 @@ it('when a node ends, its terminals close for their readers on other nodes, and 
   expect(await client.opened).toBe(true)
   await third.inbound.close()
   await client.ended
-  // The node is still registered, but refuses connections. The last one that it accepted may be reset.
+  // The node is still registered, but refuses connections. The last connection that it accepted may be reset.
   await expect.poll(async () => (await far.server.ask(path)).body).toEqual({ terminals: [] })
   expect(await far.terminal(terminalId).ended).toBe(503)
   await third.dispose()

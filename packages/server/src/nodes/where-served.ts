@@ -12,7 +12,7 @@ import type { RouteName } from '@parley/protocol'
  */
 export type Where = 'any' | 'owner' | 'place' | 'snapshots' | 'maker' | 'here'
 
-/** Whether a request of a route that is served where the snapshots are needs any. */
+/** Whether a request with this query needs snapshots. For routes with `snapshots`. */
 export function isAboutSnapshots(query: Readonly<Record<string, unknown>> | undefined): boolean {
   return query?.rev !== undefined || query?.scope === 'turn' || query?.scope === 'session'
 }
@@ -52,7 +52,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   // The host sends the request to the place of the project.
   createRound: 'any',
   listRounds: 'any',
-  // The node that answers asks the node with the folders for the changes.
+  // The node that answers requests the changes from the node that has the folders.
   getRound: 'any',
   compareAttempts: 'any',
   getAttemptPatch: 'any',

@@ -61,7 +61,7 @@ export class SealReader {
     const event = parsed(line)
     if (!event) return
     this.#copied ??= (event.type === 'session.created' && event.forkedFrom?.seq) || 0
-    // In a fork, the seals before are copies, which vouch for nothing.
+    // In a fork, the seals up to `copied` are copies, which vouch for nothing.
     if (event.type === 'log.sealed' && event.seq > this.#copied) this.secrets.push(splitSecrets(line).secrets)
   }
 }
@@ -184,7 +184,7 @@ export class LogVerification {
         : undefined
   }
 
-  /** A copied seal vouches for nothing. Only a signature makes a leaf valid that is not the hash of its line. */
+  /** A copied seal vouches for nothing. Its leaf may differ from the hash of its line only if the seal is signed. */
   #takeCopiedSeal({ seq, keyId, leaf }: EventOf<'log.sealed'>, line: string): void {
     if (leaf !== undefined && !this.#isSigned(keyId, line))
       this.#find(`(event ${seq}) was changed without a valid signature`)

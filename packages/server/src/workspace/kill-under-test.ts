@@ -14,7 +14,7 @@ export type Killing = {
   readonly program: string
   /** The folders in which the program and the git that it starts work. */
   readonly folders: readonly string[]
-  /** The text with which the program reports that it has done everything once; by default, it ends then. */
+  /** The text that the program writes when it has done everything once. Absent: the program ends at that point. */
   readonly whole?: string
   readonly env?: NodeJS.ProcessEnv
 }
@@ -31,7 +31,7 @@ export class KilledProgram {
 
   /**
    * Runs the program, and kills it; the first time, when its work is done. With `also`, the git that it has started is
-   * killed too, in the middle of a file. Returns what the program has written.
+   * killed too, while it writes a file. Returns what the program has written.
    */
   async run(given: readonly string[], also?: 'git'): Promise<string> {
     const { program, folders, env = process.env, whole } = this.#killing

@@ -22,7 +22,7 @@ export async function emptySubmodules(look: Look, workTree: string): Promise<str
   return paths.filter((_, index) => !found[index])
 }
 
-/** How long filling may take, and how long git may be silent. */
+/** The time limits for checking out submodules: in total, and without output. */
 const fillMs = 30 * 60_000
 const quietMs = 5 * 60_000
 

@@ -9,7 +9,7 @@ export const demoCommands: readonly AgentCommand[] = [
   { name: 'help', description: 'What the demo can show' },
 ]
 
-/** The answer to a question for a commit message. */
+/** The answer to a request for a commit message. */
 const message =
   'Show what a commit message looks like\n\nThe demo agent suggests the same message for every commit.'
 

@@ -30,7 +30,7 @@ export function memoryTranscript(): Transcript {
   }
 }
 
-/** A transcript that contains another one, and that does not add to it. */
+/** A copy of a transcript. Entries that are appended to the copy are kept in memory, and do not change the original. */
 export function temporaryCopy(original: Transcript): Transcript {
   const { load, append } = memoryTranscript()
   return { load: (id) => [...original.load(id), ...load(id)], append }

@@ -83,7 +83,7 @@ async function startRetention({ retention: times }: Configuration, parley: Parle
 const firstSweepMs = 90_000
 const sweepMs = 3_600_000
 
-/** Removes unused worktrees from time to time. Returns a function that ends this. */
+/** Removes unused worktrees from time to time. Returns a function that stops the removals. */
 function keepWorktrees({ ownHost: host, hasTerminal: isUsed }: Parley, logger: Logger): () => void {
   let isStopped = false
   let cancel = later(firstSweepMs)

@@ -47,7 +47,7 @@ function rowOf({ name, bytes, branch = '', session, loss }: ListedWorktree): str
   return [size, branch, session ? session.title || session.id : 'orphan', lossText(loss), name]
 }
 
-/** The content that a removal would delete for good, or at least from the disk. */
+/** The content that a removal would delete, as text. A snapshot may still contain some of it. */
 export function lossText(loss: WorktreeLoss | undefined): string {
   if (!loss) return 'unknown'
   const parts = [

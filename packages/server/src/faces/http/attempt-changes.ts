@@ -8,7 +8,7 @@ import type { OtherNodes } from '../other-nodes.ts'
 type Parts = {
   readonly host: Host
   readonly workspace: Workspace
-  /** Absent if another node asks. */
+  /** Absent for a request from another node. */
   readonly otherNodes?: OtherNodes | undefined
 }
 
@@ -94,7 +94,7 @@ async function changesHere(
   return changes
 }
 
-/** From the other attempt, or from the files before the first turn. Undefined if the attempt has not begun. */
+/** The comparison with the other attempt, or with the files before the first turn. Undefined if the attempt has not begun. */
 async function comparisonOf(
   workspace: Workspace,
   { first, last }: AttemptFiles,

@@ -127,7 +127,10 @@ export type CapabilityScenarios = {
   readonly fork: Memory
   readonly forkBefore: Recall
   readonly forkElsewhere: Memory & { readonly writes: Scenario & { readonly effect: FileEffect } }
-  /** `calls` is a path that makes the agent, when it is asked aside, call a tool for `effect` and then say what it knows. */
+  /**
+   * `calls`: a path. If the agent is asked aside about this path, it calls a tool for `effect` and then says what it
+   * knows.
+   */
   readonly aside: Omit<Recall, 'facts'> & {
     readonly fact: Fact
     readonly calls: string

@@ -75,7 +75,7 @@ describe('changes', () => {
     expect(consoleErrors).toEqual([])
   })
 
-  it('start with the list of files, which links to each file; generated ones stay collapsed until then', async () => {
+  it('start with the list of files, which links to each file; generated files stay collapsed until they are opened', async () => {
     const folder = repository('listed')
     for (let at = 1; at <= 30; at++) writeFileSync(join(folder, `src/part-${at}.ts`), greeting(`Part ${at}`))
     const locked = Array.from({ length: 40 }, (_, at) => `  "locked-${at}": {}`).join(',\n')

@@ -83,7 +83,7 @@ const changes = (page: Page) => page.getByRole('region', { name: 'Changes of the
 const dialog = (page: Page) => page.getByRole('dialog')
 
 describe('a round', () => {
-  it('is asked for beside the agent of a new session, by keyboard', async () => {
+  it('is started from the menu of agents on the page for a new session, by keyboard', async () => {
     const cwd = await repository()
     const { page, consoleErrors } = await openTab()
     await page.getByRole('combobox', { name: 'Folder' }).fill(cwd)
@@ -143,7 +143,7 @@ describe('a round', () => {
     gates.open(task)
     await careful.getByText('Needs an answer').waitFor()
     await page.getByText('Attempt 2: Needs an answer').waitFor({ state: 'attached' })
-    expect(await careful.textContent()).toContain('not told')
+    expect(await careful.textContent()).toContain('not reported')
     expect(await seriousFindings(page)).toEqual([])
     // The diff below is that of the chosen attempt, which can be compared with another one.
     await changes(page).getByRole('row', { name: /hello/ }).waitFor()

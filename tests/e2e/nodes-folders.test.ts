@@ -187,7 +187,7 @@ it('rewinds files, conversation and both through other nodes, and only the conve
   ])
 })
 
-it('makes, tries again, removes and restores a worktree through other nodes, also after its owner was killed', async () => {
+it('makes, retries, removes and restores a worktree through other nodes, even after its owner was killed', async () => {
   const cwd = realpathSync(repository({ 'a.txt': 'one\n' }))
   const go = join(folderForTest(), 'go')
   const before = await session(cwd)

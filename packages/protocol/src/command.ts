@@ -139,7 +139,7 @@ export const Command = taggedUnion('type', [
     type: z.literal('worktree.remove'),
     branch: BranchFate.default('keep'),
     ifNothingLost: z.literal(true).optional().meta({
-      description: 'Refuses to delete files or commits that are nowhere else',
+      description: 'Refuses to delete files or commits that exist nowhere else',
     }),
   }),
   z.strictObject({ ...base, type: z.literal('worktree.restore') }),

@@ -83,8 +83,8 @@ export const leftReasonTexts: Readonly<Record<LeftReason, string>> = {
 export const restoredText = 'The worktree was restored.'
 
 export function worktreeRemovalText({ branch, missing }: EventOf<'worktree.removed'>): string {
-  if (missing) return 'The folder of the worktree is gone. Restore the worktree to go on.'
-  return `The worktree was removed, and its branch was ${branch}. Restore the worktree to go on.`
+  if (missing) return 'The folder of the worktree is gone. Restore the worktree to continue.'
+  return `The worktree was removed, and its branch was ${branch}. Restore the worktree to continue.`
 }
 
 /** The sentence shown if the worktree of an attempt that was passed over was not removed. */

@@ -7,7 +7,7 @@ export function quotedComments(comments: readonly PullRequestComment[]): string 
     const where = path === undefined ? '' : ` on ${plain(path)}${line === undefined ? '' : `:${line}`}`
     return `${plain(author)}${where}:\n\n${quoted(text)}`
   })
-  return ['Comments of others on the pull request, quoted:', ...parts].join('\n\n')
+  return ['Comments of other people on the pull request, quoted:', ...parts].join('\n\n')
 }
 
 /** Formats failed checks as the draft of a prompt. */
@@ -15,7 +15,7 @@ export function quotedChecks(checks: readonly PullRequestCheck[]): string {
   const lines = checks.map(({ name, text, url }) => {
     return quoted([name, text, url].filter((one) => one !== undefined && one !== '').join(' · '))
   })
-  return ['These checks of the pull request failed. What they tell, quoted:', ...lines].join('\n\n')
+  return ['These checks of the pull request failed. Their output, quoted:', ...lines].join('\n\n')
 }
 
 /** The logs of failed checks as a draft of a prompt. */

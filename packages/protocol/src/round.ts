@@ -94,7 +94,7 @@ export const Attempt = z.object({
   epoch: z.string().meta({ description: 'The epoch of the log of the session' }),
   seq: z.int().meta({ description: 'The last event of the session' }),
   agent: AgentId,
-  model: z.string().optional().meta({ description: 'The model that the agent uses, or that was asked for' }),
+  model: z.string().optional().meta({ description: 'The model that the agent uses, or the requested model' }),
   mode: PermissionMode.optional(),
   effort: z.string().optional(),
   title: z.string(),
@@ -113,7 +113,7 @@ export const Attempt = z.object({
       path: z.string(),
       kept: z.literal(true).optional().meta({
         description:
-          'The attempt was passed over, but its worktree was kept, because it has files or commits that are nowhere else',
+          'The attempt was passed over, but its worktree was kept, because it has files or commits that exist nowhere else',
       }),
     })
     .optional(),

@@ -123,7 +123,7 @@ export const workspaceRoutes = {
     method: 'GET',
     path: '/api/sessions/:id/branch',
     summary:
-      "Get the checked-out branch of the session's folder: its base, its remote and the identity for commits; asks no other machine",
+      "Get the checked-out branch of the session's folder: its base, its remote and the identity for commits; contacts no other machine",
     scope: 'read',
     limits: 'session',
     params: bySession,

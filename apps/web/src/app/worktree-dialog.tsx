@@ -51,7 +51,7 @@ export default function WorktreeDialog({
         {deletes && found?.loss && found.loss.commits > 0 && (
           <p className="pt-1 text-wait">
             {plural(found.loss.commits, 'commit')} {found.loss.commits === 1 ? 'is' : 'are'} on no other
-            branch. Git deletes such commits, usually after two weeks; they cannot be restored then.
+            branch. Git usually deletes such commits after two weeks. After that, they cannot be restored.
           </p>
         )}
       </div>
@@ -91,7 +91,7 @@ async function removeWorktree(id: string, branch: 'keep' | 'delete'): Promise<vo
 }
 
 function Facts({ found: { bytes, loss, others, isThere } }: { found: SessionWorktree }) {
-  if (!isThere) return <p className="pt-3">The folder is gone already.</p>
+  if (!isThere) return <p className="pt-3">The folder no longer exists.</p>
   const kept = loss ? restorable(loss) : []
   return (
     <>
@@ -141,7 +141,7 @@ function lost({ ignored, leftOut }: WorktreeLoss): string[] {
 
 const reasons: Readonly<Record<string, string>> = {
   large: 'over 10 MB',
-  repository: 'a repository of its own',
+  repository: 'a separate repository',
   unreadable: 'cannot be read',
 }
 

@@ -24,7 +24,7 @@ it.each([
   expect([mayPush(given), branchText(given)]).toEqual([may, text])
 })
 
-it('offers a merge only while the base branch lacks something of the branch', () => {
+it('offers a merge only while there is something to merge', () => {
   const into = (toMerge?: number) =>
     info({ base: { branch: 'origin/main', ahead: 2, behind: 0, ...(toMerge !== undefined && { toMerge }) } })
   expect([into(2), into(0), into(), info({})].map(mayMerge)).toEqual([true, false, true, false])

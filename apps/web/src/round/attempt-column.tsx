@@ -10,7 +10,7 @@ import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { Link } from '../parts/link.tsx'
 import { openChanges } from '../session-data/shown-changes.ts'
 import { AttemptCheck } from './attempt-check.tsx'
-import { costText, notTold, stateText, tokensText } from './round.logic.ts'
+import { costText, notReported, stateText, tokensText } from './round.logic.ts'
 import { tones } from './tones.ts'
 import { useLastLine } from './use-last-line.ts'
 import { WorkedTime } from './worked-time.tsx'
@@ -58,7 +58,7 @@ export function AttemptColumn({ round, attempt, isShown, onShow, onPick }: Props
           </p>
         )}
         {worktree?.kept && attempt.pick === 'passed-over' && (
-          <p className="text-xs text-soft">Its worktree was kept, because something in it is nowhere else.</p>
+          <p className="text-xs text-soft">The worktree was kept: something in it exists nowhere else.</p>
         )}
         <div className="mt-auto flex flex-wrap gap-1.5 pt-1">
           <MergeButton attempt={attempt} />
@@ -148,7 +148,7 @@ function Facts({ round, attempt }: Pick<Props, 'round' | 'attempt'>) {
 }
 
 const faintIfNotTold = (text: string) =>
-  text === notTold ? <span className="text-faint">{text}</span> : text
+  text === notReported ? <span className="text-faint">{text}</span> : text
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
@@ -179,7 +179,7 @@ function PickButton({ attempt, hasPick, onPick }: PickProps) {
   )
 }
 
-/** Leads to the branch of the picked attempt in its session, where its changes are committed and merged. */
+/** Opens the session of the picked attempt with its branch, where the changes are committed and merged. */
 function MergeButton({ attempt: { attempt: number, pick, worktree, sessionId } }: { attempt: Attempt }) {
   const decides = useMay('decide')
   if (!decides || pick !== 'picked' || worktree?.phase !== 'ready') return null

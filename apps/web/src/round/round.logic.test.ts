@@ -23,7 +23,7 @@ const round = (attempts: Attempt[], rest: Partial<Round> = {}) =>
   ({ attempts, count: attempts.length, checkable: true, ...rest }) as Round
 
 describe('an attempt', () => {
-  it('is told in words', () => {
+  it('is described in words', () => {
     expect(stateText(attempt(1, { state: 'waiting', requests: 2 })).text).toBe('Needs 2 answers')
     expect(checkText(undefined).text).toBe('not run')
     expect(checkText({ exitCode: 0 })).toEqual({ text: 'passed', tone: 'good' })
@@ -35,9 +35,9 @@ describe('an attempt', () => {
     expect(checkText({ error: { code: 'busy', message: 'It took too long.' } }).text).toBe(
       'did not end: It took too long.',
     )
-    expect(tokensText(undefined)).toBe('not told')
+    expect(tokensText(undefined)).toBe('not reported')
     expect(tokensText({ input: 100, output: 2000, cacheRead: 900 })).toBe('1.0k in, 2.0k out')
-    expect(costText({})).toBe('not told')
+    expect(costText({})).toBe('not reported')
     expect(costText({ costUsd: 0.5, notionalCost: true })).toBe('$0.50 at list price')
     expect(lastLine('One\n\n- **Two** in `a.ts` \n\n---\n')).toBe('Two in a.ts')
   })
@@ -68,13 +68,13 @@ describe('a pick', () => {
     const gone = { phase: 'removed', branch: 'b', path: '/w' } as const
     const all = [attempt(1), attempt(2, { state: 'working' }), attempt(3, { worktree: gone })]
     expect(pickConsequences(round(all), 1)).toEqual([
-      'Attempt 2 is still at work, and is stopped.',
+      'Attempt 2 is still working, and will be stopped.',
       'The worktree of attempt 2 is removed. A worktree with files or commits that could not be restored is kept.',
       'The sessions and their changes stay, so you can pick another attempt later.',
     ])
     expect(pickConsequences(round(all, { picked: 1 }), 3)).toEqual([
       'The worktree of this attempt is restored.',
-      'Attempt 2 is still at work, and is stopped.',
+      'Attempt 2 is still working, and will be stopped.',
       'The worktrees of attempts 1 and 2 are removed. A worktree with files or commits that could not be restored is kept.',
       'The sessions and their changes stay, so you can pick another attempt later.',
       'Attempt 1 is no longer picked.',

@@ -28,16 +28,16 @@ export function checkText(check: AttemptCheck | undefined): Told {
   return { text: error ? `did not end: ${visible(error.message)}` : 'did not end', tone: 'bad' }
 }
 
-export const notTold = 'not told'
+export const notReported = 'not reported'
 
 export function tokensText(tokens: TokenUsage | undefined): string {
-  if (!tokens) return notTold
+  if (!tokens) return notReported
   const { input, output, cacheRead = 0, cacheWrite = 0 } = tokens
   return `${amount(input + cacheRead + cacheWrite)} in, ${amount(output)} out`
 }
 
 export function costText({ costUsd, notionalCost }: Pick<Attempt, 'costUsd' | 'notionalCost'>): string {
-  if (costUsd === undefined) return notTold
+  if (costUsd === undefined) return notReported
   return notionalCost ? `${dollars(costUsd)} at list price` : dollars(costUsd)
 }
 
@@ -73,7 +73,7 @@ export function pickConsequences({ attempts, picked }: Round, chosen: number): s
   const is = ({ length }: readonly Attempt[]) => (length === 1 ? 'is' : 'are')
   return [
     isGone && 'The worktree of this attempt is restored.',
-    busy.length > 0 && `${upper(namesOf(busy))} ${is(busy)} still at work, and ${is(busy)} stopped.`,
+    busy.length > 0 && `${upper(namesOf(busy))} ${is(busy)} still working, and will be stopped.`,
     removed.length > 0 &&
       `The ${removed.length === 1 ? 'worktree' : 'worktrees'} of ${namesOf(removed)} ${is(removed)} removed. A worktree with files or commits that could not be restored is kept.`,
     'The sessions and their changes stay, so you can pick another attempt later.',

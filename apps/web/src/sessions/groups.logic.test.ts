@@ -33,7 +33,7 @@ describe('the groups of the session list', () => {
     expect(order(changed)).toEqual(order(sessions))
   })
 
-  it('tell sessions of different agents apart whose titles begin alike, such as a session and its hand-off', () => {
+  it('distinguish sessions of different agents if their titles begin alike, such as a session and its hand-off', () => {
     const long = 'Make the greeting polite for everybody'
     const list = [
       session('a', { title: long }),

@@ -41,7 +41,7 @@ it('a round is made, checked, listed, shown and picked on the command line', asy
 
   expect(await home.run(['rounds'])).toMatchObject({ stdout: expect.stringContaining('2 demo done') })
   const shown = await home.run(['rounds', 'show', 'last'])
-  expect(shown.stdout).toMatch(/#\s+AGENT[\s\S]*1\s+demo[\s\S]*passed[\s\S]*not told/)
+  expect(shown.stdout).toMatch(/#\s+AGENT[\s\S]*1\s+demo[\s\S]*passed[\s\S]*not reported/)
   const wrong = await home.run(['rounds', 'pick', round.id, '3'])
   expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('the attempts 1, 2, not "3"') })
   const picked = await home.run(['rounds', 'pick', round.id.slice(0, 12), '2', '--json'])

@@ -34,7 +34,7 @@ export function rewind(
   refuseIf(
     talk && point.isTakenBack,
     'conflict',
-    'That prompt was already taken back. Fork the session before it to go on from there.',
+    'That prompt was already taken back. Fork the session before that prompt to continue from there.',
   )
   const { forkPoint } = point
   const goesBack = {

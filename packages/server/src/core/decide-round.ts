@@ -37,7 +37,7 @@ function pick(state: SessionState, highest: number): Decision {
   refuseIf(
     worktree?.phase === 'failed' && !worktree.saved,
     'conflict',
-    'The worktree of this attempt could not be made, so the attempt has nothing to pick. Try again to make it (worktree.retry), or pick another attempt.',
+    'The worktree of this attempt could not be made, so the attempt has no changes to pick. Try again to make it (worktree.retry), or pick another attempt.',
   )
   refuseIf(
     worktree?.phase === 'removing',
@@ -101,7 +101,7 @@ function runCheck(state: SessionState, command: string): Decision {
   refuseIf(
     waitsForWorktree(state),
     'conflict',
-    'The worktree of this session is not there, so its work cannot be checked.',
+    'The worktree of this session does not exist, so its work cannot be checked.',
   )
   return { drafts: [{ type: 'check.started', command }] }
 }

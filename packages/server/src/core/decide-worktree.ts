@@ -36,7 +36,7 @@ export function decideWorktree(state: SessionState, command: WorktreeCommand): D
       )
       // In these phases, the command cancels the running step.
       if (!['making', 'preparing', 'restoring'].includes(worktree.phase))
-        expectPhase(worktree, 'ready', 'is not there')
+        expectPhase(worktree, 'ready', 'does not exist')
       return { drafts: [{ type: 'worktree.requested', action: 'remove', branch: command.branch }] }
   }
 }

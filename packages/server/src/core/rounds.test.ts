@@ -109,7 +109,7 @@ describe('a round', () => {
     expect(branches(repository)).toEqual(['main'])
   })
 
-  it('lets one attempt fail alone, and tells why', async () => {
+  it('lets one attempt fail alone, and reports why', async () => {
     const commandId = 'cmd_fails'
     const failing = attemptSessionId({ id: roundIdFrom(commandId), attempt: 2 })
     const setup = `case "$PARLEY_WORKTREE" in *${failing}) exit 3;; esac`

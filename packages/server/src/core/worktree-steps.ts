@@ -105,7 +105,7 @@ export class WorktreeSteps {
     const { loss } = await worktrees.examine(worktree)
     if (losesNothing(loss)) return
     const lossy =
-      'The worktree has files or commits that are nowhere else. See what would be deleted, then remove it.'
+      'The worktree has files or commits that exist nowhere else. See what would be deleted, then remove it.'
     throw new ParleyError('conflict', lossy, { details: { loss } })
   }
 

@@ -155,7 +155,7 @@ function filterCases(get: () => World): void {
     expect(await sorted({ folder: '/cod' })).toEqual([])
   })
 
-  it('finds what limits permit, and its cursors pass over no other entry', async () => {
+  it('finds only entries that the limits permit, and its cursors reveal no other entries', async () => {
     const { index, put, find } = get()
     await put('ses_1', [entry(1, 'word'), entry(2, 'word')], { agent: 'claude', folder: '/code/one' })
     await put('ses_2', [entry(1, 'word')], { folder: '/code/one_more' })

@@ -43,7 +43,7 @@ describe('pushing', () => {
     await push({ branch: 'fix', commit: first })
   })
 
-  it('tells its progress while it runs, with the lines of the remote, and keeps only those of the remote', async () => {
+  it('reports its progress while it runs, and then keeps only the lines of the remote', async () => {
     const { folder, remote, first } = cloned()
     write(remote, { 'hooks/pre-receive': '#!/bin/sh\nprintf "\\033[31mchecked\\033[0m\\n" >&2\n' })
     chmodSync(join(remote, 'hooks/pre-receive'), 0o755)

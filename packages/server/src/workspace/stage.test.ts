@@ -53,7 +53,7 @@ describe('staging', () => {
     expect(status(folder)).toBe(' M a.txt\n')
   })
 
-  it('stores line endings as the repository configures, and keeps a missing line break at the end', async () => {
+  it('stores line endings as the repository configures, and adds no line break at the end of the file', async () => {
     const folder = repository({ '.gitattributes': '*.txt text eol=crlf\n', 'a.txt': lines.trimEnd() })
     const { see, hunks, stage } = peopleIn(folder)
     write(folder, { 'a.txt': edited.trimEnd().replaceAll('\n', '\r\n') })

@@ -48,7 +48,7 @@ export async function round(
   printRound(over, options, context)
   if (left.signal.aborted) {
     const how = context.commandLine(`rounds show ${made.id}`)
-    context.output.err(`parley: the round ${server.embedded ? 'was stopped' : 'goes on'}; see it: ${how}\n`)
+    context.output.err(`parley: the round ${server.embedded ? 'was stopped' : 'continues'}; see it: ${how}\n`)
     return exitCodes.cancelled
   }
   const pick = context.commandLine(`rounds pick ${made.id} <number>`)

@@ -99,8 +99,8 @@ function rowOf(attempt: Attempt): string[] {
     changes ? `+${changes.added} -${changes.removed}` : '',
     checkText(attempt),
     workedMs > 0 ? durationText(workedMs) : '',
-    tokens ? String(tokens.input + tokens.output) : 'not told',
-    costUsd === undefined ? 'not told' : `$${costUsd.toFixed(4)}${notionalCost ? ' list' : ''}`,
+    tokens ? String(tokens.input + tokens.output) : 'not reported',
+    costUsd === undefined ? 'not reported' : `$${costUsd.toFixed(4)}${notionalCost ? ' list' : ''}`,
     attempt.sessionId,
   ]
 }

@@ -30,7 +30,7 @@ function addRound({ add, run }: Registry): void {
     .addHelpText(
       'after',
       `
-Changes of the attempts go to stderr, the comparison at the end to stdout. Ctrl-C leaves the round, which goes on in the
+Changes of the attempts go to stderr, the comparison at the end to stdout. Ctrl-C leaves the round, which continues in the
 server. Without a server, the round ends with this command.
 Exit codes: 0 an attempt is done, 1 no attempt is done, 2 usage error, 130 left.`,
     )

@@ -5,7 +5,7 @@ import { type CapabilityCase, nothingToRefuse } from './capability-case.ts'
 /** A suggested commit message is the answer to a question that is asked aside. */
 export const asideCase: CapabilityCase<'aside'> = {
   title:
-    'the agent answers aside what it remembers, a call that it makes there does not run, and nothing of the question is kept',
+    'asked aside, the agent answers what it remembers, runs no call, and stores neither the question nor the answer',
   async shows(bench, { fact, calls, effect, recall }) {
     const session = await bench.session({ mode: 'bypass' })
     await (await session.prompt(fact.prompt)).completed()

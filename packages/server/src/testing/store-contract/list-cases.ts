@@ -105,7 +105,7 @@ function limitCases(tested: TestedStore): void {
   const { create } = tested
   const listed = (query: Omit<SessionQuery, 'limit'>) => listedBy(tested, query)
 
-  it('lists what limits permit, and its cursors pass over no other session', async () => {
+  it('lists only sessions that the limits permit, and its cursors reveal no other sessions', async () => {
     await create('a', { cwd: '/code', agent: 'x', updatedAt: 9 })
     await create('b', { cwd: '/code/in%side', agent: 'y', updatedAt: 8 })
     await create('c', { cwd: '/codeshop', agent: 'x', updatedAt: 7 })

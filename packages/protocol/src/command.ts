@@ -150,7 +150,7 @@ export const Command = taggedUnion('type', [
   z.strictObject({ ...base, type: z.literal('check.stop') }),
   /** Chooses this attempt of a round. The worktrees of the others are removed, and can be restored. */
   z.strictObject({ ...base, type: z.literal('attempt.pick') }),
-  /** Tells an attempt that another one was picked. The host sends this command after a pick. */
+  /** Notifies an attempt that another attempt was picked. The host sends this command after a pick. */
   z.strictObject({
     ...base,
     type: z.literal('attempt.pass-over'),

@@ -284,7 +284,7 @@ export const SessionEvent = taggedUnion('type', [
   // attempt
   /** A person chose this attempt of a round. If there are several picks, the one with the highest number is valid. */
   event('attempt.picked', { round: RoundId, number: z.int().min(1) }),
-  /** Every other attempt has been told of the pick. */
+  /** Every other attempt has been notified of the pick. */
   event('attempt.settled', { number: z.int().min(1) }),
   /** A person chose another attempt of the round. `by` is the session of that attempt. */
   event('attempt.passed-over', { round: RoundId, number: z.int().min(1), by: SessionId }),

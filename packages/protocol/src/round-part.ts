@@ -38,7 +38,7 @@ export const KnownRound = RoundPart.extend({
       actor: Actor.optional().meta({ description: 'The person who picked' }),
       due: z.boolean().meta({
         description:
-          'The pick is not complete: the other attempts must still be told, or the worktree of this attempt must still be removed',
+          'The pick is not complete: the other attempts must still be notified, or the worktree of this attempt must still be removed',
       }),
     })
     .optional()

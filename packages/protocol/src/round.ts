@@ -46,8 +46,8 @@ export type NewRound = z.infer<typeof NewRound>
 export type NewRoundInput = z.input<typeof NewRound>
 
 /**
- * The state of an attempt. preparing: its worktree is made, or its first turn has not begun. waiting: a request waits for a
- * person. done: its last turn has completed. stopped: its last turn was cancelled. failed: `failure` tells why.
+ * The state of an attempt. preparing: its worktree is made, or its first turn has not begun. waiting: a request waits for
+ * a person. done: its last turn has completed. stopped: its last turn was cancelled. failed: `failure` gives the reason.
  */
 export const AttemptState = z.enum(['preparing', 'working', 'waiting', 'done', 'stopped', 'failed'])
 export type AttemptState = z.infer<typeof AttemptState>

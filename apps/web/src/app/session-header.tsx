@@ -152,7 +152,7 @@ function Fact({ className, children }: { className?: string; children: ReactNode
   )
 }
 
-/** Shows the folder of the session or, for a worktree, whose folder has no telling name, the project and the branch. */
+/** Shows the folder of the session. For a worktree, whose folder has a generated name, shows the project and the branch. */
 function Place({ folder }: { folder: string }) {
   const id = useSessionId()
   const made = useSessionState((state) => state.worktree?.branch)

@@ -72,7 +72,7 @@ describe('an answer', () => {
     expect([...reported, ...announced]).toEqual([])
   })
 
-  it('that is given offline is announced, survives a reload, and can be withdrawn and given anew', async () => {
+  it('that is given offline is announced, survives a reload, and can be withdrawn and given again', async () => {
     const { browser, server, openTab, decisions, announced } = setUp()
     server.isReachable = false
     const first = openTab()
@@ -97,7 +97,7 @@ describe('an answer', () => {
     ],
     [new ParleyError('not_found', 'x'), 'was not used: the request is no longer open.'],
     [new ParleyError('forbidden', 'Not yours.'), 'was not accepted. Not yours.'],
-  ])('that is refused for good (%s) is removed, and the person is told why', async (error, why) => {
+  ])('that is refused permanently (%s) is removed, and a message gives the reason', async (error, why) => {
     const { browser, server, openTab, reported, places } = setUp()
     server.refusal = () => error
     const { give, states } = openTab()

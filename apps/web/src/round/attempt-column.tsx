@@ -24,7 +24,7 @@ type Props = {
   onPick: () => void
 }
 
-/** One attempt: what it is doing, what it has done, and what it cost. */
+/** One attempt: its state, its changes, its check, its cost, and the actions on it. */
 export function AttemptColumn({ round, attempt, isShown, onShow, onPick }: Props) {
   const { attempt: number, failure, requests, sessionId, worktree } = attempt
   const nameId = useId()

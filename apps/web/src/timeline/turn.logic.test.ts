@@ -112,7 +112,7 @@ describe('a collapsed turn', () => {
     expect(nodeOfEvent(segments, blocks[4]!.seq)?.key).toBe('pb')
   })
 
-  it('is listed alike whether the list is new or continued', () => {
+  it('is listed in the same way whether the list is new or continued', () => {
     const how = opened({ by: new Map([['turn:a', false]]) })
     let reading = readTimeline(blocks.slice(0, 6), 'b')
     let list = listRows(reading.segments, how)

@@ -196,7 +196,7 @@ describe('a fork before a prompt is refused', () => {
   })
 })
 
-it('a fork before a prompt that was compacted is refused if the agent drops what it compacts', async () => {
+it('a fork before a prompt that was compacted is refused if the agent drops the messages that it compacts', async () => {
   await using world = await hostUnderTest({
     agent,
     adapter: (scripted) => ({ ...scripted, dropsCompacted: true }),

@@ -1,11 +1,11 @@
 import { hasCode, ParleyError, type SessionState } from '@parley/protocol'
 import type { SessionContext } from './session-services.ts'
 
-/** The delay after which another attempt of the round is told of the pick again, if telling it has failed. */
+/** The delay before another attempt of the round is notified of the pick again, after a failure. */
 const retryMs = 2_000
 
 /**
- * Completes the pick of one attempt: tells the other attempts, then records that all of them have been told. The
+ * Completes the pick of one attempt: notifies the other attempts, then records that all of them have been notified. The
  * remaining steps follow from the log, so a restart continues them.
  */
 export class PickSteps {
@@ -21,13 +21,13 @@ export class PickSteps {
     return this.#telling !== undefined || this.#stopTimer !== undefined
   }
 
-  /** Tells the other attempts if the state requires it. Called after the recovery and after each batch of events. */
+  /** Notifies the other attempts if the state requires it. Called after the recovery and after each batch of events. */
   wake(): void {
     const { stopping, problem } = this.#context
     if (stopping.aborted || this.busy || !isDue(this.#context.log.state)) return
     this.#telling = this.#tell()
       .catch((error: unknown) => {
-        if (!stopping.aborted) problem(error, 'tell the other attempts of a round that one was picked')
+        if (!stopping.aborted) problem(error, 'notify the other attempts of a round that one was picked')
       })
       .finally(() => {
         this.#telling = undefined
@@ -74,7 +74,10 @@ function isDue({ round }: SessionState, number = round?.pick?.number): boolean {
   return round?.pick?.state === 'picked' && round.pick.due && round.pick.number === number
 }
 
-/** Ignores the error if the session was deleted, or if this pick is no longer valid: nobody must be told of it then. */
+/**
+ * Ignores the error if the session was deleted, or if this pick is no longer valid: in both cases, nobody needs to be
+ * notified.
+ */
 function unlessOver(error: unknown, state: SessionState, number: number): void {
   const isOver = error instanceof ParleyError && !isDue(state, number)
   if (!isOver && !hasCode(error, 'not_found')) throw error

@@ -61,7 +61,7 @@ async function promptOf(store: Pick<SessionStore, 'read'>, sessionId: string): P
   return undefined
 }
 
-/** The picked session. The others may not have been told yet, so that several could say that they were picked. */
+/** The picked session. The other attempts may not have been notified yet, so several of them may be recorded as picked. */
 function pickedOf(states: readonly SessionState[]): string | undefined {
   const picks = states.flatMap(({ round }) => (round?.pick ? [round.pick] : []))
   const [last] = picks.toSorted((a, b) => (supersedes(a, b) ? -1 : 1))

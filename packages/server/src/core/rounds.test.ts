@@ -213,7 +213,7 @@ describe('a pick', () => {
     expect((await worktreeOf(ignored))?.phase).toBe('ready')
   })
 
-  it('does not believe a session that says it was told of a pick', async () => {
+  it('refuses to pass an attempt over for a pick that was not made', async () => {
     const { test, sessions } = await withRound()
     const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
     await worked(sessions)

@@ -26,7 +26,7 @@ function cloned() {
 const head = (folder: string, ref = 'HEAD') => git(folder, 'rev-parse', ref).trim()
 
 describe('pushing', () => {
-  it('sends the commit to the branch of the same name, which the branch then follows, and can be repeated', async () => {
+  it('sends the commit to the remote branch of the same name, makes that branch the upstream, and can be repeated', async () => {
     const { folder, remote, first } = cloned()
     const { push, branch } = peopleIn(folder, { trusted: true, env: person() })
     expect(await branch()).toEqual({

@@ -77,7 +77,7 @@ async function baseOf(look: Look, workTree: string, asked: string | undefined): 
   throw new ParleyError('validation_error', message, { details: { base: asked } })
 }
 
-/** A commit, with the branch that is checked out if it is at that commit. */
+/** A commit. If HEAD is at this commit, also the checked-out branch. */
 async function commitOf(look: Look, workTree: string, commit: string): Promise<Base> {
   if ((await commitAt(look, commit)) !== commit) throw lost(commit)
   const isHead = (await commitAt(look, 'HEAD')) === commit

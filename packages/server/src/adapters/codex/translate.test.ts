@@ -59,7 +59,7 @@ describe('texts', () => {
     ])
   })
 
-  it('are retracted and written anew if they differ from their deltas', () => {
+  it('are retracted and written again if they differ from their deltas', () => {
     const { outputs } = translateAll(inTurn(), delta('a', 'Hello <note>'), said('a', 'Hello'))
     expect(outputs.slice(1)).toEqual([
       { type: 'block.retracted', blockId: 'a', reason: 'the final text differs from the streamed text' },

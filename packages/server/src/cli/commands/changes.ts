@@ -213,7 +213,7 @@ type MergeOptions = Options & {
   readonly message?: string
 }
 
-/** Merges the branch of a session's folder into the base branch, or says what that would do. */
+/** Merges the branch of a session's folder into the base branch, or prints a preview of the merge. */
 export function merge(reference: string, options: MergeOptions, context: Context): Promise<number> {
   return inSession(reference, options, context, async (work) => {
     const { client, id, print } = work

@@ -83,7 +83,7 @@ it('a link ends at its time, also for a server that was started later', async ()
   await later.close()
 })
 
-it('links obey what the server permits links to decide now', async () => {
+it('a link can make only the decisions that the server permits now', async () => {
   const one = await asking()
   const { code } = await linkFor(one)
   const decide = (decision: string, at: ServerUnderTest) =>

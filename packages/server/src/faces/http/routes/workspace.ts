@@ -66,7 +66,7 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   mount(app, parts, routes.getPullRequest, ({ params, host }) => host.pullRequest(params.id))
 }
 
-/** A signal that aborts when the client has gone before it got the answer. */
+/** A signal that aborts when the client disconnects before it has got the answer. */
 function untilGone({ env: { outgoing } }: RequestContext): AbortSignal {
   const gone = new AbortController()
   outgoing.once('close', () => gone.abort())

@@ -110,7 +110,6 @@ export const EventPage = z.object({
 })
 export type EventPage = z.infer<typeof EventPage>
 
-/** An open request, and its session. */
 export const WaitingRequest = z.object({ session: SessionSummary, request: OpenRequest })
 export type WaitingRequest = z.infer<typeof WaitingRequest>
 

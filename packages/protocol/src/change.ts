@@ -36,7 +36,6 @@ export type ChangeScope = z.infer<typeof ChangeScope>
 export const ChangeSide = z.enum(['staged', 'unstaged'])
 export type ChangeSide = z.infer<typeof ChangeSide>
 
-/** One side of a comparison. */
 export const ComparedSide = z.object({
   commit: z.string().optional().meta({ description: 'A commit' }),
   tree: z.string().optional().meta({ description: 'A snapshot' }),

@@ -16,7 +16,6 @@ const overruled: ReadonlySet<LeftReason | undefined> = new Set([undefined, 'chan
 
 export const canRestore = ({ left }: RewindFile): boolean => overruled.has(left)
 
-/** The files that are ticked at first. */
 export const tickedFirst = ({ files }: RewindPreview): ReadonlySet<string> =>
   new Set(files.filter(({ left }) => left === undefined).map(({ path }) => path))
 

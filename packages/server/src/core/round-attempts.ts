@@ -34,5 +34,4 @@ export async function stateIfThere(
   })
 }
 
-/** The session of an attempt, and its place. */
 export type FoundAttempt = { readonly state: SessionState; readonly place: string | undefined }

@@ -95,7 +95,6 @@ function gauges({ leaseAgeMs, nodes }: NodeMetricsNow): string[] {
   ]
 }
 
-/** Measures each append of a store. */
 export function measuredAppends<Store extends { append(...given: never[]): Promise<unknown> }>(
   store: Store,
   metrics: Pick<NodeMetrics, 'appended'>,

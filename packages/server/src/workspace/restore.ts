@@ -20,7 +20,6 @@ export async function restorePaths(
   return { tree: await writeEntries(at, now, entries), missing }
 }
 
-/** The entry of a path in a tree: its mode and its object. */
 export type TreeEntry = { readonly mode: string; readonly object: string }
 /** New entries by path; undefined removes the path. */
 export type Entries = ReadonlyMap<string, TreeEntry | undefined>

@@ -68,7 +68,6 @@ function pathIn(uri: string, cwd: string): string | undefined {
   }
 }
 
-/** The parts of a prompt as content blocks for the editor. */
 export function contentBlocks(parts: readonly PromptPart[], cwd: string): ContentBlock[] {
   return parts.map((part) => blockOf(part, cwd))
 }

@@ -40,7 +40,7 @@ function expectShared(written: readonly Buffer[]): void {
 }
 
 describe(`${flood.deltas} deltas for ${readers} readers`, () => {
-  it('need over WebSocket at most one frame each per reader, serialised once for all readers', async () => {
+  it('need at most one WebSocket frame each per reader, serialised once for all readers', async () => {
     const session = await server.create()
     const clients = await Promise.all(Array.from({ length: readers }, () => server.connect({ check: false })))
     for (const client of clients) await client.follow(session)

@@ -298,7 +298,7 @@ async function begin<One extends Saying>(
   return { ...scenario, session }
 }
 
-/** The end of the own turn in which the agent wrote a text that contains `says`. */
+/** The end of the agent's own turn whose text contains `says`. */
 async function ownTurn(session: BenchSession, says: string): Promise<EventOf<'turn.ended'>> {
   const said = await session.until(() => session.all('text.written').find(({ text }) => text.includes(says)))
   const started = session.all('turn.started').find(({ turnId }) => turnId === said.turnId)

@@ -15,7 +15,7 @@ export const projectRoutes = {
     method: 'PATCH',
     path: '/api/projects/:id',
     summary:
-      'Change the settings of a project. name and base need the scope prompt, the others admin; setup and check also need decide',
+      'Change the settings of a project. name needs the scope prompt, keepDays needs admin, and the other settings need admin and decide',
     scope: 'prompt',
     limits: 'refused',
     params: z.object({ id: ProjectId }),

@@ -81,7 +81,8 @@ function Details({
       </label>
       {isRemote ? (
         <p>
-          A stranger may have written a remote branch. The worktree is therefore not trusted and gets no ignored files, and the setup command does not run.
+          A stranger may have written a remote branch. The worktree is therefore not trusted and gets no
+          ignored files, and the setup command does not run.
         </p>
       ) : (
         <Files offer={offer} copy={copy} onCopy={(next) => onChoose({ ...chosen, copy: next })} />

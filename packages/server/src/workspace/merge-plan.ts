@@ -164,7 +164,10 @@ async function mergedTree(
       `The branch and ${into} have no commit in common, so they cannot be merged.`,
     )
   if (!/^[0-9a-f]{40,64}$/.test(tree) || code > 1)
-    throw new ParleyError('busy', `git could not compute the merge: ${stderr || 'no reason given'}. Try again.`)
+    throw new ParleyError(
+      'busy',
+      `git could not compute the merge: ${stderr || 'no reason given'}. Try again.`,
+    )
   found.conflicts = paths.slice(0, maxPaths)
   if (code === 1) {
     const message = `The branch and ${into} have changed the same lines, so git cannot merge them. Ask the agent to merge ${into} into its branch, then merge here.`

@@ -118,7 +118,7 @@ it('a link that only denies has no button to allow, and says so', async () => {
   expect(await page.getByRole('button').allTextContents()).toEqual(['Deny'])
 })
 
-it('a link whose request was answered elsewhere says so, also on a page that is open already', async () => {
+it('a link whose request was answered elsewhere says so, even on a page that is already open', async () => {
   const { id, url } = await linked('show a permission')
   const { page } = await stranger(wide)
   await page.goto(url)

@@ -36,7 +36,7 @@ export const SeenChange = SeenFile.extend({
     .min(1)
     .max(2000)
     .optional()
-    .meta({ description: 'Absent: the whole change, also of the mode' }),
+    .meta({ description: 'Absent: the whole change, including the mode' }),
 })
 export type SeenChange = z.infer<typeof SeenChange>
 

@@ -371,7 +371,7 @@ describe('an event is shown', () => {
     expect(shownBy(2, asked, sample('question.resolved'))).toEqual([asked.requestId])
   })
 
-  it('by a steered prompt, also after the agent took it up', () => {
+  it('by a steered prompt, even after the agent took it up', () => {
     const steered = { ...submitted, delivery: 'steer' as const, turnId: 'trn_1' }
     const taken = { ...sample('prompt.taken'), promptId: submitted.promptId }
     expect(shownBy(1, steered, sample('text.written'), taken)).toEqual(['prm_1'])

@@ -40,7 +40,7 @@ describe('the shortcut of a key press', () => {
     expect(shortcutOf(press('Shift', { shiftKey: true }))).toBeUndefined()
   })
 
-  it('is split into its keys, also if one of them is the plus sign', () => {
+  it('is split into its keys, even if one of them is the plus sign', () => {
     expect(['Ctrl+Shift+F', '+', 'Ctrl++'].map(keysIn)).toEqual([
       ['Ctrl', 'Shift', 'F'],
       ['+'],

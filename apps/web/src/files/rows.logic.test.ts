@@ -34,7 +34,7 @@ describe('the rows of a text', () => {
 })
 
 describe('matches in a text', () => {
-  it('are found without regard to case, also across the pieces of a line', () => {
+  it('are found without regard to case, even across the pieces of a line', () => {
     const { rows } = codeText(`Aa\n${'x'.repeat(maxRowLength - 2)}find${'x'.repeat(10)}\nfi\nnd`)
     expect(matchesIn(rows, 'a')).toEqual([
       { row: 0, at: 0 },

@@ -50,7 +50,7 @@ describe('an attempt', () => {
     expect(attemptAtFirst(round([attempt(3)]))).toBe(3)
   })
 
-  it('can be checked while no turn is open and its worktree is there', () => {
+  it('can be checked while no turn is open, if its worktree exists', () => {
     const removed = { phase: 'removed', branch: 'b', path: '/w' } as const
     const all = [
       attempt(1),

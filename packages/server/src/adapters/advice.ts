@@ -19,7 +19,7 @@ export type InstallAdvice = {
   readonly parley?: ParleyCommand | undefined
 }
 
-/** Advice on installing the tested version of an agent, also in place of another version. */
+/** Advice on installing the tested version of an agent, even in place of another version. */
 export function adviseInstall(advice: InstallAdvice): string {
   const { agent, executable } = advice
   return executable === undefined ? `Install it: ${installCommand(advice)}` : configAdvice(agent)

@@ -79,7 +79,7 @@ describe('a fork before a prompt', () => {
     expect(await asked(world, sessionId)).toBe('You said: ')
   })
 
-  it('of a copied prompt forks the conversation that received the prompt', async () => {
+  it('forks, for a copied prompt, the conversation that received the prompt', async () => {
     await using world = await hostUnderTest({ agent })
     const [session, , second = ''] = await told(world, 'one', 'two')
     const { sessionId: first = '' } = await session.command({ type: 'session.fork' })
@@ -116,7 +116,7 @@ describe('a fork before a prompt', () => {
     expect((await world.host.state(alone.sessionId ?? '')).forkPoint).toBeUndefined()
   })
 
-  it('of a prompt whose own turn compacted the conversation is a fork before that prompt', async () => {
+  it('names a prompt even if the turn of that prompt compacted the conversation', async () => {
     await using world = await hostUnderTest({ agent })
     const [session] = await told(world, 'one')
     const second = await session.submit({ type: 'compaction', trigger: 'auto', before: 9, after: 3 })

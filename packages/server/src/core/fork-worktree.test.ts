@@ -97,7 +97,7 @@ describe('a fork in a worktree', () => {
     expect(test.problems).toEqual([])
   })
 
-  it('at the end has the files as they are now, also if the original works in a worktree, and continues after a restart', async () => {
+  it('at the end has the files as they are now, even if the original works in a worktree, and continues after a restart', async () => {
     const { test, folder, session, forked } = await tested()
     write(folder, 'a.txt', 'open\n')
     const first = await forked(session, {})

@@ -33,7 +33,7 @@ describe('rules for a project', () => {
   })
 
   it.each(['deny', 'disable', 'ask'] as const)(
-    'that %s hold in all worktrees, also if they were stored with the top folder',
+    'that %s apply in all worktrees, even if they were stored with the top folder',
     (decision) => {
       const rule = ruled({ ...deny, decision }, '/app')
       for (const cwd of ['/app', '/app/inner', '/data/one'])

@@ -182,7 +182,7 @@ describe('a link', () => {
     expect(errorOf(await create(answered)).code).toBe('conflict')
   })
 
-  it('is void for a request that the agent asks again, also with the same input', async () => {
+  it('is void for a request that the agent asks again, even with the same input', async () => {
     const one = await asking(server, [step, step])
     const { code } = await linkFor(one)
     const { code: other } = await linkFor(one)

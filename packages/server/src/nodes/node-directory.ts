@@ -47,8 +47,8 @@ export function createNodeDirectory(parts: NodeDirectoryParts) {
       return { nodes: await Promise.all(checked), database }
     },
     /**
-     * The address of a living node whose token differs from that of this node. Undefined if no node answers, or if any
-     * node with the same token answers: then the other node is misconfigured.
+     * The address of a living node whose token differs from that of this node. Undefined if no node answers, or if at
+     * least one node with the same token answers: in that case, the other node is misconfigured.
      */
     async otherToken(ownUrl: string): Promise<string | undefined> {
       const stored = await storedNodes(ownership)

@@ -84,7 +84,7 @@ export class LogVerification {
   #prev = ''
   #hash: SealHash | undefined
   #salts: Salts | undefined
-  /** The number of seals so far, also of those that do not match. */
+  /** The number of seals so far, including those that do not match. */
   #sealed = 0
   #isLate = false
   #lastSeal: SessionHead | undefined

@@ -138,7 +138,7 @@ function useCases(store: Tested): void {
     expect(await store().useDecisionLink('hash a', 99)).toBe(true)
   })
 
-  it('revokes a link once, also after its use', async () => {
+  it('revokes a link once, even after its use', async () => {
     await store().addDecisionLink(linkOf('a'), 9)
     await store().addDecisionLink(linkOf('b'), 9)
     const revoked = await Promise.all([6, 6, 6].map((at) => store().revokeDecisionLink('a', at)))

@@ -349,7 +349,7 @@ it('a hard link is a file of the folder', async () => {
 describe('an earlier version of a file', () => {
   const stored = (folder: string, path: string, rev: string) => file(folder, path, { rev, all: false })
 
-  it('is that of a commit, also if the file is gone', async () => {
+  it('is that of a commit, even if the file no longer exists', async () => {
     const { folder } = repository({ 'src/b.ts': 'old' })
     rmSync(join(folder, 'src'), { recursive: true })
     write(folder, { 'a.txt': 'two' })

@@ -183,7 +183,7 @@ describe('a merge into the base branch', () => {
     expect((await people.branch()).base).toMatchObject({ ahead: 2, toMerge: 0 })
   })
 
-  it('is made once: a repeated command finds it, also if it was killed after the files were written', async () => {
+  it('is made once: a repeated command finds the merge, even if the first one was killed after the files were written', async () => {
     const { main, fix, commit } = branched()
     commit(main, { 'b.txt': 'main\n' }, 'Meanwhile')
     const { previewMerge, merge } = peopleIn(fix, { env: person() })

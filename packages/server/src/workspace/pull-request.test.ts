@@ -90,7 +90,7 @@ describe('a pull request', () => {
     expect(gh.calls()).toHaveLength(3)
   })
 
-  it('is opened with gh, but only if the branch is pushed and has no open one', async () => {
+  it('is opened with gh, but only if the branch is pushed and has no open pull request', async () => {
     const none = recorded('gh', [
       ['"pr list"*', [{ ...request, state: 'MERGED' }]],
       [

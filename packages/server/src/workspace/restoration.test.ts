@@ -54,7 +54,7 @@ it('a restoration names the paths that it cannot restore, and restores the other
   ])
 })
 
-it('a restoration leaves a file alone if it changes after the plan, also in a subfolder of the repository', async () => {
+it('a restoration leaves a file alone if it changes after the plan, even in a subfolder of the repository', async () => {
   const { folder, folders, read } = await world({ 'sub/a.txt': 'a\n', 'sub/b.txt': 'b\n', 'c.txt': 'c\n' })
   const sub = join(folder, 'sub')
   const { tree } = await folders.snapshot(sub, { sessionId })

@@ -82,7 +82,7 @@ it.each([
   expect(describeCall('apply_patch', { patchText })).toEqual({ kind, title, locations })
 })
 
-it('shows changes of files as diffs, also for a file that was overwritten', () => {
+it('shows changes of files as diffs, even for a file that was overwritten', () => {
   const contents = one('edit', 'tool-call.ended').flatMap(({ content }) => content)
   const diffs = contents.filter((content) => content.type === 'diff')
   expect(diffs.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toMatchObject([

@@ -92,7 +92,7 @@ adapterContract('a scripted agent without any capability', {
 describe('the rule that an agent shows each capability it declares', () => {
   const declared = capabilities('thinking')
 
-  it('shows the declared capabilities and reports the others', () => {
+  it('tests the declared capabilities, and reports the others as not supported', () => {
     expect(verdictOn('thinking', declared, scenarios)).toBe('shown')
     expect(verdictOn('fork', declared, scenarios)).toBe('not-supported')
   })

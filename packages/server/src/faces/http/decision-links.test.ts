@@ -55,7 +55,7 @@ const show = (code: string, at = server) => at.ask('/api/linked-requests', { tok
 const reasonOf = ({ body }: { body: Record<string, unknown> }) =>
   (body.error as { code: string; details?: { reason?: string } } | undefined)?.details?.reason
 
-it('a link ends at its time, also for a server that was started later', async () => {
+it('a link expires at its time, even on a server that was started later', async () => {
   const one = await asking()
   const [hour, minute, day] = [
     await linkFor(one),

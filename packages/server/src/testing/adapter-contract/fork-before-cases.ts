@@ -29,7 +29,7 @@ export const forkBeforeCase: CapabilityCase<'forkBefore'> = {
     },
     {
       title:
-        'a fork of a fork before a copied prompt remembers what was said before it, also after a restart',
+        'a fork of a fork before a copied prompt remembers what was said before it, even after a restart',
       async shows(bench, scenario) {
         const { origin, prompts } = await tell(bench, scenario)
         const { sessionId = '' } = await origin.command({ type: 'session.fork' })

@@ -60,7 +60,7 @@ export function projectCases(tested: TestedStore): void {
 function addedCases(tested: TestedStore): void {
   const { create } = tested
 
-  it('lists only attempts of rounds, also after their states have changed', async () => {
+  it('lists only attempts of rounds, even after their states have changed', async () => {
     const round = { id: 'rnd_"\ud800', attempt: 1, count: 2, workedMs: 0 }
     await create('a', { project: '/w/.git', cwd: '/w', round })
     await create('b', { project: '/w/.git', cwd: '/w' })

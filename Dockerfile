@@ -8,7 +8,7 @@ WORKDIR /parley
 COPY . .
 RUN npm install --ignore-scripts --no-audit --no-fund
 RUN npm run build
-RUN mkdir /packages && npm pack --pack-destination /packages -w packages/protocol -w packages/client -w packages/server
+RUN mkdir /packages && npm pack --pack-destination /packages -w packages/protocol -w packages/client -w packages/adapter-kit -w packages/server
 
 FROM node:24-slim
 # git shows the changes of a folder, and agents use it. The certificates are for HTTPS.

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { type CapabilityName, capabilityNames } from '@parley/protocol'
 import { acpAgents } from '../packages/server/src/adapters/acp/presets.ts'
 import { builtInAdapters } from '../packages/server/src/adapters/index.ts'
-import type { AgentAdapter } from '../packages/server/src/core/agent-adapter.ts'
 import { capabilityCases } from '../packages/server/src/testing/adapter-contract/capability-cases.ts'
 
 /**

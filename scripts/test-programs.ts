@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { findProgram } from '../packages/server/src/adapters/find-program.ts'
+import { findProgram } from '@parley/adapter-kit/find-program'
 import { findChromium, headlessShell } from '../tests/run/chromium.ts'
 
 /**

@@ -1,9 +1,5 @@
+import type { AgentAdapter, AgentConnection, AgentOutput } from '@parley/adapter-kit'
 import { capabilities, PermissionMode, promptText } from '@parley/protocol'
-import type {
-  AgentAdapter,
-  AgentConnection,
-  AgentOutput,
-} from '../../packages/server/src/core/agent-adapter.ts'
 import { atPace, nextTick, stamp } from './pace.ts'
 import { pieces } from './words.ts'
 

@@ -1,25 +1,27 @@
 import type { Rule } from './rule.ts'
-import { server } from './workspace.ts'
+import { adapterKit, entryPoints, server } from './workspace.ts'
 
-const agentPort = `${server}/core/agent-adapter.ts`
-const leftoversPort = `${server}/core/agent-leftovers.ts`
 const agentHelpers = `${server}/adapters/*`
 const agentList = `${server}/adapters/index.ts`
 
+/** The entry points of the kit: an adapter from elsewhere can use all of them. */
+const kit = [...entryPoints.keys()].filter((name) => name.startsWith('@parley/adapter-kit'))
+
 const adapter = (name: string, packages: string[]): Rule => ({
   folder: `${server}/adapters/${name}`,
-  mayImport: [agentPort, agentHelpers],
+  mayImport: [],
   packages: ['@parley/protocol', ...packages],
+  always: kit,
   instead:
-    'an adapter uses its port, the protocol and the helpers beside the agent folders, never another agent or core. Move shared code to adapters/.',
+    'an adapter uses only the adapter kit, the protocol and its own folder, never another agent or core. Move shared code to packages/adapter-kit.',
 })
 
 /** The imports that the folders of agents may have. */
 export const adapterRules: readonly Rule[] = [
   {
     folder: agentList,
-    mayImport: [agentPort, agentHelpers, `${server}/adapters`],
-    packages: [],
+    mayImport: [agentHelpers, `${server}/adapters`],
+    packages: ['@parley/adapter-kit', '@parley/adapter-kit/advice', '@parley/adapter-kit/environment'],
     instead: 'this file only lists the agents.',
   },
   adapter('acp', [
@@ -66,7 +68,31 @@ export const adapterRules: readonly Rule[] = [
   adapter('scripted', ['node:fs', 'node:path']),
   {
     folder: agentHelpers,
-    mayImport: [agentPort, leftoversPort],
+    mayImport: [],
+    packages: [
+      '@parley/protocol',
+      '@parley/adapter-kit',
+      '@parley/adapter-kit/environment',
+      '@parley/adapter-kit/find-program',
+      '@parley/adapter-kit/run-program',
+      'node:crypto',
+      'node:fs',
+      'node:path',
+    ],
+    instead: 'these files install and configure agents. What adapters share belongs in packages/adapter-kit.',
+  },
+]
+
+export const adapterKitRules: readonly Rule[] = [
+  {
+    folder: `${adapterKit}/agent-adapter.ts`,
+    mayImport: ['agent-package', 'ask-again', 'resumption'].map((name) => `${adapterKit}/${name}.ts`),
+    packages: ['@parley/protocol'],
+    instead: 'core uses the port, which therefore has no input or output.',
+  },
+  {
+    folder: adapterKit,
+    mayImport: [],
     packages: [
       '@parley/protocol',
       '@parley/protocol/diff',
@@ -80,6 +106,7 @@ export const adapterRules: readonly Rule[] = [
       'node:stream',
       'node:string_decoder',
     ],
-    instead: 'a helper of adapters uses no agent: what only one agent needs belongs in its folder.',
+    instead:
+      'the kit knows neither the server nor an agent: what only one agent needs belongs in the folder of its adapter.',
   },
 ]

@@ -2,7 +2,6 @@ import type { Rule } from './rule.ts'
 import { server } from './workspace.ts'
 
 const core = `${server}/core/index.ts`
-const agentPort = `${server}/core/agent-adapter.ts`
 const sessionStorePort = `${server}/core/session-store.ts`
 const accessStorePort = `${server}/core/access-store.ts`
 const linkStorePort = `${server}/core/decision-link-store.ts`
@@ -68,7 +67,7 @@ export const faceRules: readonly Rule[] = [
     ],
   ),
   face('ipc', [core, access, `${server}/transcripts`], ['zod']),
-  face('language-model', [core, agentPort, `${server}/transcripts`], []),
+  face('language-model', [core, `${server}/transcripts`], ['@parley/adapter-kit']),
   face('terminal', [sockets, `${server}/workspace`], ['pino', 'ws']),
   face('websocket', [core, access, sockets], ['node:crypto', 'node:stream', 'pino', 'ws']),
 ]

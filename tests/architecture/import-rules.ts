@@ -4,7 +4,6 @@ import type { Rule } from './rule.ts'
 import { server } from './workspace.ts'
 
 const core = `${server}/core/index.ts`
-const agentPort = `${server}/core/agent-adapter.ts`
 const sessionStorePort = `${server}/core/session-store.ts`
 const ownershipPort = `${server}/core/session-ownership.ts`
 const settingsPort = `${server}/core/shared-settings.ts`
@@ -26,7 +25,7 @@ export const serverRules: readonly Rule[] = [
   {
     folder: `${server}/core`,
     mayImport: [],
-    packages: ['@parley/protocol', 'node:crypto'],
+    packages: ['@parley/adapter-kit', '@parley/protocol', 'node:crypto'],
     instead:
       'core decides and has no input or output. Add a port or an option of createHost, and pass it in from outside.',
   },
@@ -131,8 +130,8 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/tools`,
-    mayImport: [core, agentPort],
-    packages: ['@parley/protocol', 'node:fs', 'node:os', 'node:path', 'zod'],
+    mayImport: [core],
+    packages: ['@parley/adapter-kit', '@parley/protocol', 'node:fs', 'node:os', 'node:path', 'zod'],
     instead: 'tools use the protocol and the interface of core.',
   },
   {
@@ -167,7 +166,6 @@ export const serverRules: readonly Rule[] = [
     folder: `${server}/cli`,
     mayImport: [
       core,
-      agentPort,
       agentList,
       agentHelpers,
       agentInstaller,
@@ -185,6 +183,11 @@ export const serverRules: readonly Rule[] = [
       `${server}/version.ts`,
     ],
     packages: [
+      '@parley/adapter-kit',
+      '@parley/adapter-kit/advice',
+      '@parley/adapter-kit/find-program',
+      '@parley/adapter-kit/marked-processes',
+      '@parley/adapter-kit/run-program',
       '@parley/client',
       '@parley/protocol',
       '@agentclientprotocol/sdk',
@@ -218,7 +221,6 @@ export const serverRules: readonly Rule[] = [
     folder: `${server}/testing`,
     mayImport: [
       core,
-      agentPort,
       sessionStorePort,
       ownershipPort,
       accessStorePort,
@@ -228,7 +230,6 @@ export const serverRules: readonly Rule[] = [
       viewedStorePort,
       searchIndexPort,
       agentList,
-      agentHelpers,
       `${server}/adapters/scripted`,
       `${server}/stores`,
       `${server}/tools`,
@@ -237,6 +238,9 @@ export const serverRules: readonly Rule[] = [
       `${server}/index.ts`,
     ],
     packages: [
+      '@parley/adapter-kit',
+      '@parley/adapter-kit/environment',
+      '@parley/adapter-kit/output-queue',
       '@parley/protocol',
       '@copilotkit/aimock',
       '@modelcontextprotocol/sdk',
@@ -252,12 +256,6 @@ export const serverRules: readonly Rule[] = [
       'zod',
     ],
     instead: 'the contract suites use the library and the scripted agent, not the client, a face or the CLI.',
-  },
-  {
-    folder: `${server}/adapter.ts`,
-    mayImport: [agentHelpers, `${server}/adapters/acp/index.ts`],
-    packages: [],
-    instead: 'the entry point for authors of adapters only exports helpers of adapters.',
   },
   {
     folder: `${server}/embed.ts`,
@@ -294,8 +292,8 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: agentInstaller,
-    mayImport: [core, agentPort, agentHelpers],
-    packages: [],
+    mayImport: [core, agentHelpers],
+    packages: ['@parley/adapter-kit', '@parley/adapter-kit/environment', '@parley/adapter-kit/find-program'],
     instead: 'this file installs the agents that it is given, and uses no other part of the server.',
   },
   {
@@ -331,13 +329,11 @@ export const serverRules: readonly Rule[] = [
     mayImport: [
       access,
       core,
-      agentPort,
       sessionStorePort,
       accessStorePort,
       linkStorePort,
       viewedStorePort,
       agentList,
-      agentHelpers,
       agentInstaller,
       alertStorePort,
       searchIndexPort,
@@ -348,7 +344,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/tools`,
       `${server}/transcripts`,
     ],
-    packages: ['@parley/protocol'],
+    packages: ['@parley/adapter-kit', '@parley/adapter-kit/output-queue', '@parley/protocol'],
     instead: 'the entry point of the library only exports.',
   },
 ]

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { adapterKitRules } from './adapter-rules.ts'
 import { dependencyProblem, importProblem, typesOnly, unusedEntries } from './check-import.ts'
 import { consoleRules } from './console-rules.ts'
 import { serverRules } from './import-rules.ts'
 import { packageRules } from './package-rules.ts'
 import { importsOf, server, sourceFiles, textOf, web } from './workspace.ts'
 
-const rules = [...packageRules, ...serverRules, ...consoleRules()]
+const rules = [...packageRules, ...adapterKitRules, ...serverRules, ...consoleRules()]
 const files = sourceFiles()
 const imports = files.flatMap((file) => importsOf(file).map((specifier) => [file, specifier] as const))
 
@@ -46,6 +47,9 @@ describe('a violation of the import rules is reported:', () => {
     [`${server}/testing/reader.ts`, '@parley/client', 'not the client, a face or the CLI'],
     [`${server}/adapters/scripted/index.ts`, '../claude/index.ts', 'never another agent'],
     [`${server}/adapters/scripted/index.ts`, '../index.ts', 'never another agent'],
+    [`${server}/adapters/scripted/index.ts`, '../install.ts', 'only the adapter kit'],
+    [`${server}/adapters/scripted/index.ts`, '../../core/index.ts', 'only the adapter kit'],
+    ['packages/adapter-kit/src/json-rpc.ts', '@parley/server', 'neither the server nor an agent'],
     [`${server}/adapters/claude/index.ts`, '@opencode-ai/sdk', 'never another agent'],
     [`${server}/cli/start.ts`, '../adapters/claude/index.ts', 'the list of agents'],
     [`${server}/cli/start.ts`, '../../../client/src/http.ts', 'an entry point of @parley/client'],
@@ -78,7 +82,7 @@ describe('a violation of the import rules is reported:', () => {
 })
 
 it.each([
-  [`${server}/adapters/scripted/index.ts`, '../environment.ts'],
+  [`${server}/adapters/scripted/index.ts`, '@parley/adapter-kit/environment'],
   [`${server}/faces/http/sse.ts`, '../../core/index.ts'],
   [`${web}/inbox/inbox-page.tsx`, '../request/card.tsx'],
   [`${web}/app/main.tsx`, '@parley/client/react'],

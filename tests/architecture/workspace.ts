@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 export const root = resolve(import.meta.dirname, '../..')
 export const protocol = 'packages/protocol/src'
 export const client = 'packages/client/src'
+export const adapterKit = 'packages/adapter-kit/src'
 export const server = 'packages/server/src'
 export const web = 'apps/web/src'
 export const examples = 'examples'
@@ -51,7 +52,14 @@ function readPackage(folder: string): Package {
   return { name, folder, entryPoints: new Map(entryPoints), dependencies: new Set(Object.keys(installed)) }
 }
 
-const packages = ['packages/protocol', 'packages/client', 'packages/server', 'apps/web', '.'].map(readPackage)
+const packages = [
+  'packages/protocol',
+  'packages/client',
+  'packages/adapter-kit',
+  'packages/server',
+  'apps/web',
+  '.',
+].map(readPackage)
 
 export function packageOf(file: string): Package {
   return packages.find(({ folder }) => file.startsWith(`${folder}/`)) ?? packages.at(-1)!
@@ -64,7 +72,9 @@ export const entryPoints: ReadonlyMap<string, string> = new Map(
 
 /** Every source file that is not a test, relative to the root of the repository. */
 export function sourceFiles(): string[] {
-  return [protocol, client, server, web, examples].flatMap(filesIn).filter((file) => !isTest(file))
+  return [protocol, client, adapterKit, server, web, examples]
+    .flatMap(filesIn)
+    .filter((file) => !isTest(file))
 }
 
 export function filesIn(folder: string): string[] {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AgentAdapter } from '@parley/adapter-kit'
 import type { NewSessionInput, Person } from '@parley/protocol'
 import { pino } from 'pino'
 import { afterAll } from 'vitest'
@@ -8,7 +9,6 @@ import { createGates } from '../../packages/server/src/adapters/scripted/gates.t
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
 import { type Parley, startParley } from '../../packages/server/src/cli/start.ts'
-import type { AgentAdapter } from '../../packages/server/src/core/agent-adapter.ts'
 import { browserFixture } from './console-fixture.ts'
 
 /** A browser, and a real server whose agent plays the script that the prompt names. */

@@ -15,7 +15,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { startRegistry } from '../../packages/server/src/adapters/npm-registry-under-test.ts'
 import { TemporaryFolder } from '../../packages/server/src/testing/temporary-folder.ts'
 import { printedLink } from './console-browser.ts'
-import type { PackedPackages } from './packed-packages.ts'
+import { type PackedPackages, packageNames } from './packed-packages.ts'
 
 /** A package with a program that prints one line. Its start with npx is measured for comparison. */
 export const emptyPackage = '@parley/nothing'
@@ -55,7 +55,7 @@ export class NpxHome implements AsyncDisposable {
   static async open(packages: PackedPackages): Promise<NpxHome> {
     const registry = await startRegistry()
     registry.publish({ name: emptyPackage, version: '1.0.0' })
-    for (const name of ['protocol', 'client', 'server'] as const) registry.publishFile(packages.fileOf(name))
+    for (const name of packageNames) registry.publishFile(packages.fileOf(name))
     const home = new NpxHome(registry)
     await home.run(['--version'])
     await home.run([], {}, emptyPackage)

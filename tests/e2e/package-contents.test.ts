@@ -4,16 +4,22 @@ import { isBuiltin } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TemporaryFolder } from '../../packages/server/src/testing/temporary-folder.ts'
-import { fileIn, filesIn, manifestIn, type PackedPackages, packPackages } from './packed-packages.ts'
+import {
+  fileIn,
+  filesIn,
+  manifestIn,
+  type PackedPackages,
+  packageNames,
+  packPackages,
+} from './packed-packages.ts'
 
 /** Tests the contents of the packages that npm would publish. */
 const root = resolve(import.meta.dirname, '../..')
-const names = ['protocol', 'client', 'server'] as const
 let packages: PackedPackages
 const folder = new TemporaryFolder()
 beforeAll(() => {
   packages = packPackages()
-  for (const name of names) {
+  for (const name of packageNames) {
     const place = join(folder.path, name)
     mkdirSync(place)
     execFileSync('tar', ['-xzf', packages.fileOf(name), '-C', place])
@@ -24,7 +30,7 @@ afterAll(() => {
   folder[Symbol.dispose]()
 })
 
-describe.each(names)('the package %s', (name) => {
+describe.each(packageNames)('the package %s', (name) => {
   const file = () => packages.fileOf(name)
   const text = (path: string) => readFileSync(join(folder.path, name, 'package', path), 'utf8')
 

@@ -5,7 +5,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { documentationSamples, exampleFiles } from './documentation-samples.ts'
-import { manifestIn, type PackedPackages, type PackedProject, packPackages } from './packed-packages.ts'
+import {
+  manifestIn,
+  type PackedPackages,
+  type PackedProject,
+  packageNames,
+  packPackages,
+} from './packed-packages.ts'
 import { oldestNodes, testNode } from './test-nodes.ts'
 
 /**
@@ -61,7 +67,8 @@ it('the packed client and protocol can be imported, with their documents', () =>
 it('authors of adapters and tests can import what they need without the optional peers of the contract suites', () => {
   const source = `
     import { createAcpAdapter } from '@parley/server'
-    import { createHostToolServer, createOutputQueue, startHostToolServer } from '@parley/server/adapter'
+    import { createHostToolServer, startHostToolServer } from '@parley/adapter-kit/host-tool-server'
+    import { createOutputQueue } from '@parley/adapter-kit/output-queue'
     import { adapterContract, createScriptedAdapter, startModelServer, storeContract } from '@parley/server/testing'
     const refusalOf = async (call) => { try { await call() } catch ({ code, message }) { return code + ': ' + message } }
     console.log(JSON.stringify([
@@ -162,7 +169,7 @@ it('type-checks every program of the documentation, and the examples, in a stric
 
 /** Every import specifier for programs, except the specifier for tests, which needs packages that only tests have. */
 function publicEntries(): string[] {
-  return (['protocol', 'client', 'server'] as const).flatMap((name) => {
+  return packageNames.flatMap((name) => {
     const { exports } = manifestIn(packages.fileOf(name))
     const programs = Object.entries(exports).filter(
       ([path, target]) => typeof target !== 'string' && path !== './testing',

@@ -5,10 +5,13 @@ import { dirname, join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** The three packages as npm publishes them, and projects that install them. */
+export const packageNames = ['protocol', 'client', 'adapter-kit', 'server'] as const
+export type PackageName = (typeof packageNames)[number]
+
+/** The packages as npm publishes them, and projects that install them. */
 export type PackedPackages = {
   /** The file that npm would publish. */
-  fileOf(name: 'protocol' | 'client' | 'server'): string
+  fileOf(name: PackageName): string
   install(): PackedProject
   remove(): void
 }
@@ -38,7 +41,7 @@ export function packPackages(): PackedPackages {
   const place = mkdtempSync(join(tmpdir(), 'parley-package-'))
   let made = 0
   build()
-  const names = ['protocol', 'client', 'server'].flatMap((name) => ['-w', `packages/${name}`])
+  const names = packageNames.flatMap((name) => ['-w', `packages/${name}`])
   run('npm', ['pack', '--pack-destination', place, ...names], { cwd: root })
   const packed = readdirSync(place).map((name) => join(place, name))
   const npmInstall = (folder: string, ...args: string[]) => {

@@ -1,4 +1,4 @@
-import { findProgram } from '../../packages/server/src/adapters/find-program.ts'
+import { findProgram } from '@parley/adapter-kit/find-program'
 
 /** Chromium without windows. It has the same engine, and takes half the processor time. */
 export const headlessShell = 'chromium-headless-shell'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { pathWithNode } from '../src/adapters/find-program.ts'
+import { pathWithNode } from '@parley/adapter-kit/find-program'
 import { testAgentsFolder } from '../src/testing/agents-folder.ts'
 import { codexEnvironment, withNamespaces } from '../src/testing/codex-environment.ts'
 import { normalised } from './codex/normalise.ts'

@@ -1,6 +1,6 @@
-import type { Environment } from './adapters/environment.ts'
-import { installedVersion } from './adapters/find-program.ts'
-import type { AgentAdapter } from './core/agent-adapter.ts'
+import type { AgentAdapter } from '@parley/adapter-kit'
+import type { Environment } from '@parley/adapter-kit/environment'
+import { installedVersion } from '@parley/adapter-kit/find-program'
 import type { AgentInstaller } from './core/index.ts'
 
 export type AgentInstallerOptions = {

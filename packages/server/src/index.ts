@@ -1,10 +1,3 @@
-export type { FeedValue } from '@parley/protocol'
-export type { Principal } from './access/index.ts'
-export { type AcpAdapterOptions, type AcpAgent, createAcpAdapter } from './adapters/acp/index.ts'
-export { type BuiltInAdapterOptions, builtInAdapters } from './adapters/index.ts'
-export { createOutputQueue, type OutputQueue } from './adapters/output-queue.ts'
-export { type AgentInstallerOptions, createAgentInstaller } from './agent-installer.ts'
-export type { AccessKind, AccessRecord, AccessStore } from './core/access-store.ts'
 export type {
   AgentAdapter,
   AgentConnection,
@@ -22,7 +15,14 @@ export type {
   Person,
   QuestionAnswer,
   QuestionAsk,
-} from './core/agent-adapter.ts'
+} from '@parley/adapter-kit'
+export { createOutputQueue, type OutputQueue } from '@parley/adapter-kit/output-queue'
+export type { FeedValue } from '@parley/protocol'
+export type { Principal } from './access/index.ts'
+export { type AcpAdapterOptions, type AcpAgent, createAcpAdapter } from './adapters/acp/index.ts'
+export { type BuiltInAdapterOptions, builtInAdapters } from './adapters/index.ts'
+export { type AgentInstallerOptions, createAgentInstaller } from './agent-installer.ts'
+export type { AccessKind, AccessRecord, AccessStore } from './core/access-store.ts'
 export type { AlertStore } from './core/alert-store.ts'
 export type { DecisionLinkRecord, DecisionLinkStore } from './core/decision-link-store.ts'
 export type {

@@ -1,4 +1,4 @@
-import type { AgentConnection, AgentOutput, ConnectInput, Person } from '../../src/core/agent-adapter.ts'
+import type { AgentConnection, AgentOutput, ConnectInput, Person } from '@parley/adapter-kit'
 import type { ModelAnswer, ModelRequest, ModelServer, ModelStep } from '../../src/testing/model-server.ts'
 import { promptMessage, readTurn, readUntil } from '../../src/testing/read-connection.ts'
 import { createAnswers, type ToolCall } from '../model-answers.ts'

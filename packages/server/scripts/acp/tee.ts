@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
-import { readJsonLines } from '../../src/adapters/json-lines.ts'
+import { readJsonLines } from '@parley/adapter-kit/json-lines'
 
 /** Runs an agent, and records its messages to and from Parley: `tee.ts <file> <program> [argument…]`. */
 const [file = '', program = '', ...args] = process.argv.slice(2)

@@ -1,7 +1,7 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
+import type { Environment } from '@parley/adapter-kit/environment'
+import { findProgram } from '@parley/adapter-kit/find-program'
 import { ParleyError } from '@parley/protocol'
-import type { AgentAdapter } from '../core/agent-adapter.ts'
-import type { Environment } from './environment.ts'
-import { findProgram } from './find-program.ts'
 
 export type AgentSettings = {
   /** Variables added to the environment of the agent. */

@@ -1,6 +1,7 @@
-import type { AgentAdapter } from '../core/agent-adapter.ts'
+import type { AgentAdapter } from '@parley/adapter-kit'
+import type { ParleyCommand } from '@parley/adapter-kit/advice'
+import type { Environment } from '@parley/adapter-kit/environment'
 import { acpAgents, createAcpAdapter } from './acp/index.ts'
-import type { ParleyCommand } from './advice.ts'
 import {
   type AgentSettings,
   claudeSettings,
@@ -10,7 +11,6 @@ import {
 } from './agent-settings.ts'
 import { createClaudeAdapter } from './claude/index.ts'
 import { createCodexAdapter } from './codex/index.ts'
-import type { Environment } from './environment.ts'
 import { createOpenCodeAdapter } from './opencode/index.ts'
 import { createDemoAdapter, type DemoOptions } from './scripted/demo.ts'
 

@@ -14,9 +14,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findProgram, installedVersion } from '@parley/adapter-kit/find-program'
 import { ParleyError } from '@parley/protocol'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { findProgram, installedVersion } from './find-program.ts'
 import { type InstallProgress, type InstallRequest, installAgent, removeAgent } from './install.ts'
 import {
   type PackageUnderTest,

@@ -10,13 +10,13 @@ import {
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { AgentPackage } from '@parley/adapter-kit'
+import { agentEnvironment, type Environment } from '@parley/adapter-kit/environment'
+import { agentFolder, installedVersion, pathWithNode } from '@parley/adapter-kit/find-program'
+import { type ProgramEnd, runProgram } from '@parley/adapter-kit/run-program'
 import { ParleyError } from '@parley/protocol'
-import type { AgentPackage } from '../core/agent-adapter.ts'
-import { agentEnvironment, type Environment } from './environment.ts'
-import { agentFolder, installedVersion, pathWithNode } from './find-program.ts'
 import { lockInstall } from './install-lock.ts'
 import { cancelled, findNpm, type Npm, runNpm } from './npm.ts'
-import { type ProgramEnd, runProgram } from './run-program.ts'
 
 /**
  * Installs an agent's npm package into a folder of its own under the agents folder, or removes it. A new installation

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { agentEnvironment, type Environment } from '@parley/adapter-kit/environment'
+import { findProgram, pathWithNode } from '@parley/adapter-kit/find-program'
+import { runProgram } from '@parley/adapter-kit/run-program'
 import { ParleyError } from '@parley/protocol'
-import { agentEnvironment, type Environment } from './environment.ts'
-import { findProgram, pathWithNode } from './find-program.ts'
-import { runProgram } from './run-program.ts'
 
 /** The npm of this machine, and the environment in which it ran successfully. */
 export type Npm = { readonly path: string; readonly env: Readonly<Record<string, string>> }

@@ -1,4 +1,4 @@
-import { shellWord } from '../adapters/advice.ts'
+import { shellWord } from '@parley/adapter-kit/advice'
 import type { CommandLine } from '../faces/http/command-line.ts'
 
 export type Invocation = {

@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { AgentAdapter } from '@parley/adapter-kit'
+import { processMarks } from '@parley/adapter-kit/marked-processes'
 import { defined, newId } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
-import { processMarks } from '../adapters/marked-processes.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import { createAgentInstaller } from '../agent-installer.ts'
 import { type AlertSettings, type Alerts, createAlerts } from '../alerts/index.ts'
-import type { AgentAdapter } from '../core/agent-adapter.ts'
 import {
   type AgentKeeper,
   bothObservers,

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
+import { findProgram } from '@parley/adapter-kit/find-program'
 import { ParleyError } from '@parley/protocol'
 import { z } from 'zod'
-import { findProgram } from '../adapters/find-program.ts'
 import type { Context } from './context.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { AgentOutput } from './agent-adapter.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
 import { requestsOfTurn } from './end-turn.ts'
 import type { SessionContext } from './session-services.ts'
 import { takeUp } from './turn-transactions.ts'

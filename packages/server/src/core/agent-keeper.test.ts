@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { expect, it, onTestFinished } from 'vitest'
 import { createScriptedAdapter } from '../adapters/scripted/index.ts'
 import { memoryTranscript } from '../adapters/scripted/transcript.ts'
 import { createHost } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { SessionUnderTest } from './host-under-test.ts'
 
 const hello = { type: 'text' as const, text: 'Hello.' }

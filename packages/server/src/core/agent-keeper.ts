@@ -1,5 +1,5 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { type AgentCheck, type AgentInfo, AgentKey, NewAgent, ParleyError } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { checked } from './checked.ts'
 
 /** Stores the agents and keys that people configure, and tests agents. The implementation is outside core. */

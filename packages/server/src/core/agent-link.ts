@@ -1,5 +1,5 @@
+import type { AgentConnection } from '@parley/adapter-kit'
 import type { DraftOf, SessionSettings } from '@parley/protocol'
-import type { AgentConnection } from './agent-adapter.ts'
 import type { Clock } from './clock.ts'
 
 export type CloseReason = DraftOf<'agent.disconnected'>['reason']

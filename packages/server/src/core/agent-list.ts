@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   type AgentInfo,
   type AgentOption,
@@ -9,7 +10,6 @@ import {
   optionDetails,
   ParleyError,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { type AgentKeeper, type AgentKeeping, createAgentKeeping } from './agent-keeper.ts'
 import { type Clock, withTimeLimit } from './clock.ts'
 

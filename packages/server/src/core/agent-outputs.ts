@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import type { DeltaDraft, TurnCause } from '@parley/protocol'
 import type { AcceptedSteers } from './accepted-steers.ts'
-import type { AgentOutput } from './agent-adapter.ts'
 import type { AgentEnd, AgentLink } from './agent-link.ts'
 import { endTurn, invalidEnd } from './end-turn.ts'
 import { otherTools } from './host-tool.ts'

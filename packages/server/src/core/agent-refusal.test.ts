@@ -1,7 +1,7 @@
+import type { AgentMemory } from '@parley/adapter-kit'
 import { ParleyError } from '@parley/protocol'
 import { expect, it } from 'vitest'
 import { createMemoryStore } from '../stores/memory.ts'
-import type { AgentMemory } from './agent-adapter.ts'
 import { hostUnderTest } from './host-under-test.ts'
 
 it('no session of an agent can be created while its program is missing', async () => {

@@ -1,5 +1,5 @@
+import type { AgentAdapter, AgentConnection, ConnectInput, Person } from '@parley/adapter-kit'
 import { type DraftOf, ParleyError, type SessionState } from '@parley/protocol'
-import type { AgentAdapter, AgentConnection, ConnectInput, Person } from './agent-adapter.ts'
 import { resumption, startWithin } from './connect-agent.ts'
 import { environmentFor, type SessionContext } from './session-services.ts'
 

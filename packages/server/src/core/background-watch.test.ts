@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
-import type { AgentOutput } from './agent-adapter.ts'
 import {
   connectedAs,
   type FaultyAgent,

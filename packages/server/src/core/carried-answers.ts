@@ -1,3 +1,4 @@
+import type { PermissionAsk, QuestionAsk } from '@parley/adapter-kit'
 import {
   type CarriedAnswer,
   carriedAnswers,
@@ -5,7 +6,6 @@ import {
   type KnownTask,
   type SessionState,
 } from '@parley/protocol'
-import type { PermissionAsk, QuestionAsk } from './agent-adapter.ts'
 import { hashOf } from './hash.ts'
 
 /** Applies carried answers. The file of the same name in the protocol package folds them into the state. */

@@ -1,5 +1,5 @@
+import type { AgentAdapter, AgentConnection, ConnectInput } from '@parley/adapter-kit'
 import { defined, type EventDraft, errorInfoOf, ParleyError, type SessionState } from '@parley/protocol'
-import type { AgentAdapter, AgentConnection, ConnectInput } from './agent-adapter.ts'
 import { AgentLink } from './agent-link.ts'
 import type { SlotHolder } from './connection-slots.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'

@@ -1,8 +1,8 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { errorInfoOf, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../stores/memory.ts'
 import { killableStore } from '../testing/killable-store.ts'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { type HostUnderTest, hostUnderTest } from './host-under-test.ts'
 
 const hello = { type: 'text', text: 'Hello there.' } as const

@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   type Actor,
   defined,
@@ -13,7 +14,6 @@ import {
   type Receipt,
   type SessionState,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { handOffParts, handOverId, tellSession } from './hand-off.ts'
 import type { FolderFacts } from './hand-off-writer.ts'
 import type { HostSessions } from './host-sessions.ts'

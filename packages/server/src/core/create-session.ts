@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   type Actor,
   Command,
@@ -13,7 +14,6 @@ import {
   type RoundPart,
   type SessionState,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { causedBy } from './caused-by.ts'
 import { checked } from './checked.ts'
 import type { Continued, HandOffs } from './continue-session.ts'

@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   type Actor,
   type CapabilityName,
@@ -7,7 +8,6 @@ import {
   type Receipt,
   type SessionSettings,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import type { LogPoint } from './point-before.ts'
 import type { PlannedRestore } from './rewind-files.ts'

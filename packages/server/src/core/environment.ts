@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   defined,
   type EnvironmentInfo,
@@ -7,7 +8,6 @@ import {
   ParleyError,
   type SessionState,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { checked } from './checked.ts'
 import { type FolderAt, isWithin, listedPlace, placed } from './folder-trust.ts'
 import type { SessionStore, StoredEnvironment } from './session-store.ts'

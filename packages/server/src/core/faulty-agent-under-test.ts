@@ -1,13 +1,13 @@
-import { type CapabilityName, capabilities } from '@parley/protocol'
-import { createOutputQueue } from '../adapters/output-queue.ts'
-import { systemClock } from '../system-clock.ts'
 import type {
   AgentAdapter,
   AgentConnection,
   AgentMessage,
   AgentOutput,
   ConnectInput,
-} from './agent-adapter.ts'
+} from '@parley/adapter-kit'
+import { createOutputQueue } from '@parley/adapter-kit/output-queue'
+import { type CapabilityName, capabilities } from '@parley/protocol'
+import { systemClock } from '../system-clock.ts'
 
 /** A connection of a faulty agent, with the messages it received. */
 export type FaultyConnection = {

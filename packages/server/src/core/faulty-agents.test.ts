@@ -1,9 +1,9 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import { ParleyError } from '@parley/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createGates } from '../adapters/scripted/gates.ts'
 import { heldStore } from '../testing/held-store.ts'
 import { logProblems } from '../testing/invariants.ts'
-import type { AgentOutput } from './agent-adapter.ts'
 import {
   connectedAs,
   type FaultyAgent,

@@ -1,3 +1,4 @@
+import type { AgentConnection, AgentOutput } from '@parley/adapter-kit'
 import { describe, expect, it } from 'vitest'
 import type { ScriptedAdapterOptions } from '../adapters/scripted/index.ts'
 import { sealedHostUnderTest } from '../proof/sealed-log-under-test.ts'
@@ -6,7 +7,6 @@ import { createMemoryStore } from '../stores/memory.ts'
 import { logProblems } from '../testing/invariants.ts'
 import { killableStore } from '../testing/killable-store.ts'
 import { remembering } from '../testing/script-scenarios.ts'
-import type { AgentConnection, AgentOutput } from './agent-adapter.ts'
 import { type HostUnderTest, hostUnderTest, SessionUnderTest } from './host-under-test.ts'
 
 const agent: ScriptedAdapterOptions = { script: remembering }

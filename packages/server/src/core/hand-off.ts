@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   type CommandOf,
   type HandOffPreview,
@@ -9,7 +10,6 @@ import {
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import type { HandOff, HandOffOptions } from './hand-off-writer.ts'
 import { readEvents } from './read-events.ts'
 import type { SessionServices } from './session-services.ts'

@@ -1,4 +1,4 @@
-import type { AgentAdapter } from './agent-adapter.ts'
+import type { AgentAdapter } from '@parley/adapter-kit'
 import type { AgentKeeper } from './agent-keeper.ts'
 import type { AgentLeftovers } from './agent-leftovers.ts'
 import type { AgentInstaller } from './agent-list.ts'

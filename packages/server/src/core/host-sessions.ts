@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   type Actor,
   type BranchInfo,
@@ -20,7 +21,6 @@ import {
   summarise,
   type WaitingRequest,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { causedBy } from './caused-by.ts'
 import type { ScopedMoments, ScopeQuery } from './change-scope.ts'
 import { checked } from './checked.ts'

@@ -1,5 +1,5 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { defined, type SessionState } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { need } from './decision.ts'
 import { createEnvironments } from './environment.ts'
 import { createFolderTrust } from './folder-trust.ts'

@@ -1,4 +1,3 @@
-import { backgroundTaskOf, hostToolName, messageOf } from '@parley/protocol'
 import type {
   AgentOutput,
   HostToolAnswer,
@@ -6,7 +5,8 @@ import type {
   PermissionAnswer,
   PermissionAsk,
   Person,
-} from './agent-adapter.ts'
+} from '@parley/adapter-kit'
+import { backgroundTaskOf, hostToolName, messageOf } from '@parley/protocol'
 import type { Clock } from './clock.ts'
 import { hashOf } from './hash.ts'
 import { type HostTool, toolsFor } from './host-tool.ts'

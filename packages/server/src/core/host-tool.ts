@@ -1,16 +1,16 @@
 import {
+  type HostToolInfo,
+  type HostToolResult,
+  hostToolServer,
+  type PermissionAsk,
+} from '@parley/adapter-kit'
+import {
   hostToolName,
   type McpServers,
   ParleyError,
   type SessionOptions,
   type SessionSettings,
 } from '@parley/protocol'
-import {
-  type HostToolInfo,
-  type HostToolResult,
-  hostToolServer,
-  type PermissionAsk,
-} from './agent-adapter.ts'
 
 /** The environment variables of a session's tools, as the host sets them. */
 export type HostToolEnv = (session: {

@@ -1,6 +1,6 @@
+import type { HostToolAnnotations } from '@parley/adapter-kit'
 import { z } from 'zod'
 import { defineTool } from '../tools/define-tool.ts'
-import type { HostToolAnnotations } from './agent-adapter.ts'
 import type { HostToolContext } from './host-tool.ts'
 import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
 

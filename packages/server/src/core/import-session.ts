@@ -1,3 +1,4 @@
+import type { AgentAdapter, Remembered } from '@parley/adapter-kit'
 import {
   type Actor,
   type AgentConversation,
@@ -10,7 +11,6 @@ import {
   ParleyError,
   type SessionState,
 } from '@parley/protocol'
-import type { AgentAdapter, Remembered } from './agent-adapter.ts'
 import { causedBy } from './caused-by.ts'
 import { checked } from './checked.ts'
 import { type Ids, withTimeLimit } from './clock.ts'

@@ -1,7 +1,7 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import type { SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
-import type { AgentOutput } from './agent-adapter.ts'
 import {
   connectedAs,
   type FaultyAgent,

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { capabilities, ParleyError, type SessionEvent } from '@parley/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createGates } from '../adapters/scripted/gates.ts'
 import { scriptedCapabilities } from '../adapters/scripted/index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { logProblems } from '../testing/invariants.ts'
-import type { AgentAdapter } from './agent-adapter.ts'
 import {
   colour,
   type HostUnderTest,

@@ -1,3 +1,4 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import {
   applyToState,
   type EventDraft,
@@ -5,7 +6,6 @@ import {
   type SessionEvent,
   type SessionState,
 } from '@parley/protocol'
-import type { AgentOutput } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { endTurn } from './end-turn.ts'
 import { draftsOf, freshProgress, isDelta } from './record-output.ts'

@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   type AgentInfo,
   type AgentModel,
@@ -5,7 +6,6 @@ import {
   defined,
   type SessionState,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { type Clock, withTimeLimit } from './clock.ts'
 import type { SessionStore } from './session-store.ts'
 

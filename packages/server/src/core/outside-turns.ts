@@ -1,5 +1,5 @@
+import type { Remembered } from '@parley/adapter-kit'
 import type { EventDraft, PromptPart, SessionState } from '@parley/protocol'
-import type { Remembered } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { LogWriter } from './log-writer.ts'
 

@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import { describe, expect, it } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
-import type { AgentOutput } from './agent-adapter.ts'
 import { connectedAs, faultyAgent, loopTurns, until } from './faulty-agent-under-test.ts'
 import { hostUnderTest } from './host-under-test.ts'
 

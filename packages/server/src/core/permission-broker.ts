@@ -1,3 +1,10 @@
+import type {
+  PermissionAnswer,
+  PermissionAsk,
+  Person,
+  QuestionAnswer,
+  QuestionAsk,
+} from '@parley/adapter-kit'
 import {
   backgroundTaskOf,
   type DraftOf,
@@ -6,7 +13,6 @@ import {
   readOnlyKinds,
   type SessionEvent,
 } from '@parley/protocol'
-import type { PermissionAnswer, PermissionAsk, Person, QuestionAnswer, QuestionAsk } from './agent-adapter.ts'
 import { carriedPermission, carriedQuestion } from './carried-answers.ts'
 import type { Ids } from './clock.ts'
 import { cancelRequests } from './end-turn.ts'

@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   applyToState,
   defined,
@@ -11,7 +12,6 @@ import {
   type UnknownEvent,
   unredacted,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { readEvents } from './read-events.ts'
 import type { SessionStore } from './session-store.ts'
 

@@ -1,7 +1,7 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import { type Delta, type DraftOf, type EventDraft, newId, type SessionState } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { andThen, called, created, requested, running, stateAfter } from '../testing/state-after.ts'
-import type { AgentOutput } from './agent-adapter.ts'
 import {
   deltaOf,
   draftsOf,

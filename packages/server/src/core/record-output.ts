@@ -1,3 +1,4 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import {
   backgroundTaskOf,
   type Delta,
@@ -11,7 +12,6 @@ import {
   type SessionState,
   validationError,
 } from '@parley/protocol'
-import type { AgentOutput } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { ClosedCalls } from './closed-calls.ts'
 import { endTurn, invalidEnd } from './end-turn.ts'

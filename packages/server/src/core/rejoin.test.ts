@@ -1,13 +1,13 @@
-import { type CapabilityName, ParleyError, promptText } from '@parley/protocol'
-import { expect, it, onTestFinished } from 'vitest'
-import { logProblems } from '../testing/invariants.ts'
 import type {
   AgentAdapter,
   AgentConnection,
   AgentOutput,
   PermissionAsk,
   Remembered,
-} from './agent-adapter.ts'
+} from '@parley/adapter-kit'
+import { type CapabilityName, ParleyError, promptText } from '@parley/protocol'
+import { expect, it, onTestFinished } from 'vitest'
+import { logProblems } from '../testing/invariants.ts'
 import { connectedAs, faultyAgent, loopTurns, until } from './faulty-agent-under-test.ts'
 import { hostUnderTest } from './host-under-test.ts'
 import { differenceOf, type RecordedTurn } from './outside-turns.ts'

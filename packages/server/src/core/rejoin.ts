@@ -1,5 +1,5 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { type EventDraft, messageOf } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import type { AgentLink } from './agent-link.ts'
 import { withTimeLimit } from './clock.ts'
 import {

@@ -1,4 +1,11 @@
 import {
+  type AgentAdapter,
+  type AgentConnection,
+  type AgentMessage,
+  askAgain,
+  type OpenCall,
+} from '@parley/adapter-kit'
+import {
   errorInfoOf,
   type OpenTurn,
   ParleyError,
@@ -9,13 +16,6 @@ import {
   type TurnEnd,
 } from '@parley/protocol'
 import { type AcceptedSteers, createAcceptedSteers } from './accepted-steers.ts'
-import {
-  type AgentAdapter,
-  type AgentConnection,
-  type AgentMessage,
-  askAgain,
-  type OpenCall,
-} from './agent-adapter.ts'
 import type { AgentLink, CloseReason } from './agent-link.ts'
 import { readOutputs } from './agent-outputs.ts'
 import { connectAgent } from './connect-agent.ts'

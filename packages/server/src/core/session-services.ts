@@ -1,5 +1,5 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { ParleyError, type SessionState } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import type { AgentLeftovers } from './agent-leftovers.ts'
 import type { CheckedCalls } from './checked-calls.ts'
 import type { Clock, Ids } from './clock.ts'

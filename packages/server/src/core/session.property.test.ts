@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   applyEvents,
   emptyView,
@@ -26,7 +27,6 @@ import { killableStore } from '../testing/killable-store.ts'
 import { randomScript } from '../testing/random-script.ts'
 import { TestReader } from '../testing/reader.ts'
 import { folderForFile } from '../testing/temporary-folder.ts'
-import type { AgentAdapter } from './agent-adapter.ts'
 import type { Clock } from './clock.ts'
 import type { Host } from './host.ts'
 

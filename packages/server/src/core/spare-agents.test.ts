@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import type { AgentAdapter, ConnectInput, PreparedAgent, PrepareInput } from '@parley/adapter-kit'
 import { expect, it, onTestFinished } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
-import type { AgentAdapter, ConnectInput, PreparedAgent, PrepareInput } from './agent-adapter.ts'
 import { faultyAgent, loopTurns, until } from './faulty-agent-under-test.ts'
 import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
 

@@ -4,7 +4,7 @@ import type {
   ConnectInput,
   PreparedAgent,
   PrepareInput,
-} from './agent-adapter.ts'
+} from '@parley/adapter-kit'
 import type { Clock } from './clock.ts'
 import { hashOf } from './hash.ts'
 import type { Limits } from './limits.ts'

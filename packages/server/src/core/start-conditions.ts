@@ -1,4 +1,4 @@
-import type { AgentAdapter, ConnectInput, PrepareInput } from './agent-adapter.ts'
+import type { AgentAdapter, ConnectInput, PrepareInput } from '@parley/adapter-kit'
 import { hashOf } from './hash.ts'
 
 export type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers' | 'env'>

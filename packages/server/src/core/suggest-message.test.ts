@@ -1,7 +1,7 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { expect, it } from 'vitest'
 import type { ScriptedAdapterOptions } from '../adapters/scripted/index.ts'
 import { type Script, scriptInPrompt } from '../adapters/scripted/script.ts'
-import type { AgentAdapter } from './agent-adapter.ts'
 import { hostUnderTest } from './host-under-test.ts'
 
 const hostile =

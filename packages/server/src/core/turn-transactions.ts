@@ -1,3 +1,4 @@
+import type { OpenCall } from '@parley/adapter-kit'
 import type {
   DraftOf,
   EventDraft,
@@ -9,7 +10,6 @@ import type {
   TurnCause,
   TurnEnd,
 } from '@parley/protocol'
-import type { OpenCall } from './agent-adapter.ts'
 import type { CloseReason } from './agent-link.ts'
 import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, resolve, turnWaits, writeText } from './end-turn.ts'
 import type { Transaction } from './session-log.ts'

@@ -1,5 +1,5 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { type Capabilities, type CapabilityName, capabilityNames } from '@parley/protocol'
-import type { AgentAdapter } from '../core/agent-adapter.ts'
 import { type Bench, onBench } from './adapter-contract/bench.ts'
 import {
   type CapabilityCase,

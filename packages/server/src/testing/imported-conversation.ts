@@ -1,5 +1,5 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import type { EventOf, EventType, SessionEvent } from '@parley/protocol'
-import type { AgentAdapter } from '../core/agent-adapter.ts'
 import { createHost, type Host } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { logProblems } from './invariants.ts'

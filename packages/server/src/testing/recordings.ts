@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
+import type { AgentOutput } from '@parley/adapter-kit'
 import type { SessionEvent } from '@parley/protocol'
-import type { AgentOutput } from '../core/agent-adapter.ts'
 import { logProblems } from './invariants.ts'
 import { describe, expect, it } from './peers.ts'
 import { outputsOf } from './replaying.ts'

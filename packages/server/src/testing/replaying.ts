@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createOutputQueue } from '../adapters/output-queue.ts'
-import type { AgentAdapter, AgentConnection, AgentOutput } from '../core/agent-adapter.ts'
+import type { AgentAdapter, AgentConnection, AgentOutput } from '@parley/adapter-kit'
+import { createOutputQueue } from '@parley/adapter-kit/output-queue'
 
 /** Recordings of real agents, and an agent that replays them. */
 

@@ -1,5 +1,5 @@
+import type { HostToolAnnotations } from '@parley/adapter-kit'
 import { messageOf, ParleyError } from '@parley/protocol'
-import type { HostToolAnnotations } from '../core/agent-adapter.ts'
 import { type HostTool, type HostToolContext, nameProblem } from '../core/index.ts'
 import { issuesOf, jsonSchemaOf, type ToolInput, type ToolOutputOf } from './tool-input.ts'
 import { failure, resultOf, type ToolReturn } from './tool-result.ts'

@@ -1,6 +1,6 @@
+import type { HostToolContent, HostToolResult } from '@parley/adapter-kit'
 import { ToolContent } from '@parley/protocol'
 import { z } from 'zod'
-import type { HostToolContent, HostToolResult } from '../core/agent-adapter.ts'
 import { issuesOf } from './tool-input.ts'
 
 /** The return value of a handler: a text, a whole result, or any other value, which is passed on as JSON. */

@@ -1,6 +1,6 @@
+import { firstLine, shortTitle } from '@parley/adapter-kit/call-description'
+import { pathsIn } from '@parley/adapter-kit/paths-in-input'
 import { isRecord, type ToolKind, ToolKind as ToolKinds } from '@parley/protocol'
-import { firstLine, shortTitle } from '../call-description.ts'
-import { pathsIn } from '../paths-in-input.ts'
 import type { NativeCall } from './native.ts'
 import { diffsIn, textIn } from './translate-content.ts'
 import { type Call, inMeta, type TranslateState } from './translate-state.ts'

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { PermissionAsk, Person } from '@parley/adapter-kit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { folderForTest } from '../../testing/temporary-folder.ts'
 import { createFileMethods, type FileMethods, type OpenCall } from './files.ts'
 

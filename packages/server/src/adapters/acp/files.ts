@@ -2,9 +2,9 @@ import { constants } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
+import type { PermissionAsk, Person } from '@parley/adapter-kit'
+import { isInsideFolders, reachOf, realPlace } from '@parley/adapter-kit/inside-folder'
 import { compareTexts, patchText } from '@parley/protocol/diff'
-import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
-import { isInsideFolders, reachOf, realPlace } from '../inside-folder.ts'
 
 const largestFile = 32 * 1024 * 1024
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import type { AgentOutput } from '@parley/adapter-kit'
 import type { PermissionMode } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { readRecording, recordingsIn } from '../../testing/replaying.ts'
 import { AcpAgent } from './agent.ts'
 import type { Frame } from './native.ts'

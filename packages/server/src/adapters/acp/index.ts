@@ -1,25 +1,19 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { AgentProbe } from '@parley/protocol'
-import { capabilities, newId, ParleyError, type PermissionMode, validationError } from '@parley/protocol'
-import type {
-  AgentAdapter,
-  AgentMemory,
-  AgentOutput,
-  ConnectInput,
-  Person,
-} from '../../core/agent-adapter.ts'
-import { adviseMissing, configAdvice, programAsTyped } from '../advice.ts'
-import { agentEnvironment } from '../environment.ts'
-import { findProgram, installedVersion, pathWithNode } from '../find-program.ts'
+import type { AgentAdapter, AgentMemory, AgentOutput, ConnectInput, Person } from '@parley/adapter-kit'
+import { adviseMissing, configAdvice, programAsTyped } from '@parley/adapter-kit/advice'
+import { agentEnvironment } from '@parley/adapter-kit/environment'
+import { findProgram, installedVersion, pathWithNode } from '@parley/adapter-kit/find-program'
 import {
   type AgentProgram,
   createAgentProgram,
   expectFolder,
   lazyMemory,
   type ProgramAdapterOptions,
-} from '../program-adapter.ts'
+} from '@parley/adapter-kit/program-adapter'
+import type { AgentProbe } from '@parley/protocol'
+import { capabilities, newId, ParleyError, type PermissionMode, validationError } from '@parley/protocol'
 import { AcpAgent, hasCredential, type KnownAgent } from './agent.ts'
 import type { AcpConnectionOptions } from './connection.ts'
 

@@ -1,4 +1,4 @@
-import { commonCapabilities } from '../program-adapter.ts'
+import { commonCapabilities } from '@parley/adapter-kit/program-adapter'
 import type { AcpAgent } from './agent.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
+import type { AgentProcess } from '@parley/adapter-kit/child-process'
 import { messageOf, ParleyError } from '@parley/protocol'
-import type { AgentProcess } from '../child-process.ts'
 import { errorOf } from './translate-turn.ts'
 
 const waitMs = 500

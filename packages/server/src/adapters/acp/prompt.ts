@@ -1,8 +1,8 @@
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ContentBlock } from '@agentclientprotocol/sdk/unstable'
+import { type AgentMessage, askAgain, type OpenCall, openCallsNotice } from '@parley/adapter-kit'
 import { ParleyError, type PromptPart, promptText } from '@parley/protocol'
-import { type AgentMessage, askAgain, type OpenCall, openCallsNotice } from '../../core/agent-adapter.ts'
 import { isIdOf, type TranslateState } from './translate-state.ts'
 
 const restarted = 'There was a restart while you waited for an answer'

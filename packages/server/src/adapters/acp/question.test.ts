@@ -1,6 +1,6 @@
+import type { Person, QuestionAsk } from '@parley/adapter-kit'
 import type { Answers } from '@parley/protocol'
 import { expect, it } from 'vitest'
-import type { Person, QuestionAsk } from '../../core/agent-adapter.ts'
 import { answerElicitation } from './question.ts'
 
 const form = {

@@ -1,6 +1,6 @@
+import type { Person } from '@parley/adapter-kit'
+import { type Elicitation, elicitedContent, elicitedQuestions } from '@parley/adapter-kit/elicitation'
 import type { Answers, Question } from '@parley/protocol'
-import type { Person } from '../../core/agent-adapter.ts'
-import { type Elicitation, elicitedContent, elicitedQuestions } from '../elicitation.ts'
 
 type Field = {
   readonly type?: string

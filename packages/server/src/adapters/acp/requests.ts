@@ -1,6 +1,6 @@
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
-import type { AgentOutput, ConnectInput, PermissionAsk } from '../../core/agent-adapter.ts'
-import { reachOf } from '../inside-folder.ts'
+import type { AgentOutput, ConnectInput, PermissionAsk } from '@parley/adapter-kit'
+import { reachOf } from '@parley/adapter-kit/inside-folder'
 import type { KnownAgent } from './agent.ts'
 import type { FileMethods } from './files.ts'
 import { answerPermission } from './permission.ts'

@@ -1,4 +1,5 @@
 import type { ClientContext, McpServer as NativeServer } from '@agentclientprotocol/sdk/unstable'
+import type { ConnectInput } from '@parley/adapter-kit'
 import {
   isRecord,
   type McpServers,
@@ -6,7 +7,6 @@ import {
   type PermissionMode,
   type SessionSettings,
 } from '@parley/protocol'
-import type { ConnectInput } from '../../core/agent-adapter.ts'
 import type { KnownAgent } from './agent.ts'
 import type { NativeConfig, NativeInitialized } from './native.ts'
 import { optionOf } from './translate-session.ts'

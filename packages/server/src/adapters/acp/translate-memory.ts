@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
+import type { AgentOutput, Remembered } from '@parley/adapter-kit'
 import type { PromptPart } from '@parley/protocol'
-import type { AgentOutput, Remembered } from '../../core/agent-adapter.ts'
 import type { KnownAgent } from './agent.ts'
 import type { Frame, NativeContent, NativeMessage } from './native.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'

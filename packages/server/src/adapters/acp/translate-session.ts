@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, notice } from '@parley/adapter-kit/translation'
 import { type AgentModel, isRecord, type PlanEntry } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, notice } from '../translation.ts'
 import type {
   NativeChoice,
   NativeConfig,

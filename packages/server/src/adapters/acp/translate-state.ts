@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { AgentOutput, PermissionAsk } from '@parley/adapter-kit'
+import { noOutput, type Translation as TranslationOf } from '@parley/adapter-kit/translation'
 import type { PermissionMode, TokenUsage, ToolKind } from '@parley/protocol'
 import { isRecord } from '@parley/protocol'
-import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
-import { noOutput, type Translation as TranslationOf } from '../translation.ts'
 import type { Dialect, KnownAgent } from './agent.ts'
 import type { NativeConfig, NativeId, NativeOption, NativeToolContent } from './native.ts'
 

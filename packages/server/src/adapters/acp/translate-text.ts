@@ -1,5 +1,5 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput } from '../translation.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput } from '@parley/adapter-kit/translation'
 import type { NativeChunk } from './native.ts'
 import { changeMode } from './translate-session.ts'
 import {

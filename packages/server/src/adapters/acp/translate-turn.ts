@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, sumTokens } from '@parley/adapter-kit/translation'
 import { type ErrorInfo, isRecord, type TokenUsage, type TurnOutcome } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, sumTokens } from '../translation.ts'
 import type { NativeError, NativePromptResult } from './native.ts'
 import { reportUsage } from './translate-session.ts'
 import { sequence, type TranslateState, type Translation } from './translate-state.ts'

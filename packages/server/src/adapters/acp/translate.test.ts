@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { outputsOf } from '../../testing/replaying.ts'
 import { readFixture, stateFor } from './fixtures-under-test.ts'
 import type { Frame, NativeMessage } from './native.ts'

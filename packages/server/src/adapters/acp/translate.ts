@@ -1,5 +1,5 @@
+import { attempt, noOutput, unrecognised, withCall } from '@parley/adapter-kit/translation'
 import { isRecord } from '@parley/protocol'
-import { attempt, noOutput, unrecognised, withCall } from '../translation.ts'
 import {
   clientMethods,
   type Frame,

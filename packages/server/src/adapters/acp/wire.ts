@@ -6,7 +6,7 @@ import {
   client,
   type JsonRpcId,
 } from '@agentclientprotocol/sdk/unstable'
-import { readJsonLines } from '../json-lines.ts'
+import { readJsonLines } from '@parley/adapter-kit/json-lines'
 import type { Frame, NativeMessage } from './native.ts'
 
 export type WireEvents = {

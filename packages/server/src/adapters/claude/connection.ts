@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Query } from '@anthropic-ai/claude-agent-sdk'
-import { defined, messageOf, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import {
   type AgentConnection,
   type AgentMessage,
   type AgentOutput,
   askAgain,
   type ConnectInput,
-} from '../../core/agent-adapter.ts'
-import { hostToolNames } from '../host-tool-server.ts'
-import { reachOf } from '../inside-folder.ts'
-import { createOutputQueue } from '../output-queue.ts'
-import { withDenied, withInterrupt } from '../translation.ts'
+} from '@parley/adapter-kit'
+import { hostToolNames } from '@parley/adapter-kit/host-tool-server'
+import { reachOf } from '@parley/adapter-kit/inside-folder'
+import { createOutputQueue } from '@parley/adapter-kit/output-queue'
+import { withDenied, withInterrupt } from '@parley/adapter-kit/translation'
+import { defined, messageOf, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import { type Resumed, readResumed } from './conversation.ts'
 import { describeCall, diffsOfCall } from './describe-call.ts'
 import { introductionOf } from './introduction.ts'

@@ -1,6 +1,6 @@
 import type { Options } from '@anthropic-ai/claude-agent-sdk'
+import type { Resumption } from '@parley/adapter-kit'
 import { ParleyError } from '@parley/protocol'
-import type { Resumption } from '../../core/agent-adapter.ts'
 import { cutBefore, readTranscript } from './transcript.ts'
 
 /** The conversation with which a process begins. */

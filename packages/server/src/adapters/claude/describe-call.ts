@@ -1,4 +1,3 @@
-import { type Diff, isRecord, type ToolKind, type ToolLocation } from '@parley/protocol'
 import {
   type CallInput,
   describeTool as describeKnown,
@@ -8,9 +7,16 @@ import {
   shortTitle,
   type ToolTable,
   textField as text,
-} from '../call-description.ts'
-import { type Replacement, readForDiff, replaceDiff, type Session, writeDiff } from '../file-diff.ts'
-import type { HostToolNames } from '../host-tool-server.ts'
+} from '@parley/adapter-kit/call-description'
+import {
+  type Replacement,
+  readForDiff,
+  replaceDiff,
+  type Session,
+  writeDiff,
+} from '@parley/adapter-kit/file-diff'
+import type { HostToolNames } from '@parley/adapter-kit/host-tool-server'
+import { type Diff, isRecord, type ToolKind, type ToolLocation } from '@parley/protocol'
 
 export type ToolDescription = {
   readonly kind: ToolKind

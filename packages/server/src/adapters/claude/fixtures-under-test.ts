@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
 import { readRecording, recordingsIn } from '../../testing/replaying.ts'
 import { initialState, type TranslateContext, translate, withSteering, withTurn } from './translate.ts'
 

@@ -1,7 +1,7 @@
 import type { Options } from '@anthropic-ai/claude-agent-sdk'
+import { type HostTools, hostToolServer } from '@parley/adapter-kit'
+import { createHostToolServer } from '@parley/adapter-kit/host-tool-server'
 import type { McpServers, SessionSettings } from '@parley/protocol'
-import { type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
-import { createHostToolServer } from '../host-tool-server.ts'
 
 export type HostToolCalls = {
   /** Resolves to our id of a call, once the host has recorded the call. */

@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
-import type { AgentAdapter, AgentPackage, PrepareInput } from '../../core/agent-adapter.ts'
-import { configAdvice, installCommand, programAsTyped, programForTerminal } from '../advice.ts'
-import { agentEnvironment } from '../environment.ts'
-import { agentFolder, findProgram, isOlder } from '../find-program.ts'
+import type { AgentAdapter, AgentPackage, PrepareInput } from '@parley/adapter-kit'
+import { configAdvice, installCommand, programAsTyped, programForTerminal } from '@parley/adapter-kit/advice'
+import { agentEnvironment } from '@parley/adapter-kit/environment'
+import { agentFolder, findProgram, isOlder } from '@parley/adapter-kit/find-program'
 import {
   commonCapabilities,
   createAgentProgram,
   expectFolder,
   lazyMemory,
   type ProgramAdapterOptions,
-} from '../program-adapter.ts'
+} from '@parley/adapter-kit/program-adapter'
+import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { ClaudeOptions } from './connection.ts'
 import type { SdkPlace } from './program.ts'
 import { promptUuid } from './prompt.ts'

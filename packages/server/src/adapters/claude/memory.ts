@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { AgentMemory, Remembered } from '@parley/adapter-kit'
 import { type AgentConversation, ParleyError } from '@parley/protocol'
-import type { AgentMemory, Remembered } from '../../core/agent-adapter.ts'
 import { promptUuid } from './prompt.ts'
 import {
   type Entry,

@@ -1,7 +1,7 @@
 import type { OnElicitation, PermissionResult } from '@anthropic-ai/claude-agent-sdk'
+import type { Person } from '@parley/adapter-kit'
+import { elicitedContent, elicitedQuestions } from '@parley/adapter-kit/elicitation'
 import type { Answers, Question } from '@parley/protocol'
-import type { Person } from '../../core/agent-adapter.ts'
-import { elicitedContent, elicitedQuestions } from '../elicitation.ts'
 
 export type QuestionContext = {
   readonly person: Person

@@ -4,7 +4,7 @@ import type {
   HookJSONOutput,
   PermissionResult,
 } from '@anthropic-ai/claude-agent-sdk'
-import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
+import type { AgentOutput, PermissionAsk } from '@parley/adapter-kit'
 import { type Asked, dismissal, type PermissionContext, permitCall } from './permission.ts'
 import { answerQuestion } from './question.ts'
 

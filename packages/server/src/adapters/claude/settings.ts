@@ -5,14 +5,14 @@ import type {
   Options,
   Query,
 } from '@anthropic-ai/claude-agent-sdk'
+import type { ConnectInput } from '@parley/adapter-kit'
+import { readRegularFile } from '@parley/adapter-kit/regular-file'
 import {
   hostToolPrefix,
   type PermissionMode,
   type SessionOptions,
   type SessionSettings,
 } from '@parley/protocol'
-import type { ConnectInput } from '../../core/agent-adapter.ts'
-import { readRegularFile } from '../regular-file.ts'
 
 /** Maps our modes to Claude's. The host enforces read-only, so the agent runs in its default mode. */
 export const nativeModes: Readonly<Record<PermissionMode, NativeMode>> = {

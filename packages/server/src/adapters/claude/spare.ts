@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { PreparedAgent, PrepareInput } from '../../core/agent-adapter.ts'
+import type { PreparedAgent, PrepareInput } from '@parley/adapter-kit'
 import { type ClaudeOptions, connectClaude } from './connection.ts'
 import { ClaudeProgram } from './program.ts'
 import { configFolder, settingsFiles, settingsIn } from './settings.ts'

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isAskAgain } from '@parley/adapter-kit'
 import { isRecord, type PromptPart } from '@parley/protocol'
-import { isAskAgain } from '../../core/agent-adapter.ts'
 import { configFolder } from './settings.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, notice, unrecognised } from '../translation.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, notice, unrecognised } from '@parley/adapter-kit/translation'
 import { describeCall } from './describe-call.ts'
 import { ignoredBlocks, type NativeAssistant, type NativeBlock } from './native.ts'
 import {

@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { withDenied } from '@parley/adapter-kit/translation'
 import { describe, expect, it } from 'vitest'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { withDenied } from '../translation.ts'
 import { describeTool } from './describe-call.ts'
 import { initialState, type TranslateState, translate, withCommands, withTurn } from './translate.ts'
 

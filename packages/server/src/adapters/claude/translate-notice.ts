@@ -1,4 +1,4 @@
-import { noOutput, notice, working } from '../translation.ts'
+import { noOutput, notice, working } from '@parley/adapter-kit/translation'
 import type { NativeKey, NativeMessage } from './native.ts'
 import { retract } from './translate-assistant.ts'
 import { parentOf, type TranslateState, type Translation } from './translate-state.ts'

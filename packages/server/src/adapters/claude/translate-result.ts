@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { notice, withoutTurn } from '@parley/adapter-kit/translation'
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { notice, withoutTurn } from '../translation.ts'
 import type { NativeResult } from './native.ts'
 import { takeSessionId } from './translate-session.ts'
 import type { TranslateState, Translation } from './translate-state.ts'

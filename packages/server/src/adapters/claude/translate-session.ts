@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, notice, working } from '@parley/adapter-kit/translation'
 import type { PermissionMode, SessionSettings } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, notice, working } from '../translation.ts'
 import type { NativeCommandLifecycle, NativeMessage } from './native.ts'
 import { type TranslateState, type Translation, withTurn } from './translate-state.ts'
 import { withBegunTurn } from './translate-usage.ts'

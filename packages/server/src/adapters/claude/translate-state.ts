@@ -1,6 +1,6 @@
+import type { HostToolNames } from '@parley/adapter-kit/host-tool-server'
+import type { Translation as TranslationOf } from '@parley/adapter-kit/translation'
 import type { AgentCommand, PermissionMode, PlanEntry, Task, TokenUsage } from '@parley/protocol'
-import type { HostToolNames } from '../host-tool-server.ts'
-import type { Translation as TranslationOf } from '../translation.ts'
 import type { NativeUsage } from './native.ts'
 
 export type TranslateContext = {

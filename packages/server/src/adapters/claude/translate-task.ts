@@ -1,5 +1,5 @@
+import { noOutput, sequence } from '@parley/adapter-kit/translation'
 import { isRecord, type PlanEntry, type Task } from '@parley/protocol'
-import { noOutput, sequence } from '../translation.ts'
 import type { NativeMessage, NativeToolOutput } from './native.ts'
 import { type Call, callIdOf, type TranslateState, type Translation } from './translate-state.ts'
 

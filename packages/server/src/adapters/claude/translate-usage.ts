@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, noTokens, sumTokens } from '@parley/adapter-kit/translation'
 import type { TokenUsage } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, noTokens, sumTokens } from '../translation.ts'
 import type { NativeResult, NativeUsage } from './native.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 

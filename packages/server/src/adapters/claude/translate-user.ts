@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { notice, sequence } from '@parley/adapter-kit/translation'
 import { isRecord, type ToolContent, type ToolOutcome } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { notice, sequence } from '../translation.ts'
 import type { NativeBlock, NativeResultMeta, NativeToolOutput, NativeUser, PatchHunk } from './native.ts'
 import { compact } from './translate-session.ts'
 import { type Call, callIdOf, parentOf, type TranslateState, type Translation } from './translate-state.ts'

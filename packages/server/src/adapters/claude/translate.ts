@@ -1,4 +1,4 @@
-import { attempt, noOutput, unrecognised, withDenied } from '../translation.ts'
+import { attempt, noOutput, unrecognised, withDenied } from '@parley/adapter-kit/translation'
 import { describeCall } from './describe-call.ts'
 import { ignored, ignoredFrames, type NativeKey, type NativeStreamEvent } from './native.ts'
 import { translateAssistant } from './translate-assistant.ts'

@@ -1,7 +1,7 @@
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import type { ConnectInput } from '@parley/adapter-kit'
+import { leadsToProtected, placeOrNone } from '@parley/adapter-kit/inside-folder'
 import type { PermissionMode } from '@parley/protocol'
-import type { ConnectInput } from '../../core/agent-adapter.ts'
-import { leadsToProtected, placeOrNone } from '../inside-folder.ts'
 import { configFolder, type SettingSources, settingsFiles, settingsIn } from './settings.ts'
 
 /** Claude asks a person about these tools in every mode. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
+import type { ConnectInput } from '@parley/adapter-kit'
 import { expect, it } from 'vitest'
-import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { connectInput, promptMessage, readTurn, silentPerson } from '../../testing/read-connection.ts'

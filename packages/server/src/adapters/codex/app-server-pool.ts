@@ -1,4 +1,4 @@
-import { unlessAborted } from '../time-limit.ts'
+import { unlessAborted } from '@parley/adapter-kit/time-limit'
 import { AppServer, type AppServerOptions } from './app-server.ts'
 
 export type Lease = {

@@ -1,16 +1,16 @@
-import { messageOf, type PromptPart, type SessionSettings } from '@parley/protocol'
 import {
   type AgentConnection,
   type AgentMessage,
   type AgentOutput,
   askAgain,
   type ConnectInput,
-} from '../../core/agent-adapter.ts'
-import { hostToolNames } from '../host-tool-server.ts'
-import type { JsonRpcId } from '../json-rpc.ts'
-import { createOutputQueue } from '../output-queue.ts'
-import { resolvesWithin, unlessAborted } from '../time-limit.ts'
-import { withDenied, withInterrupt, withoutTurn } from '../translation.ts'
+} from '@parley/adapter-kit'
+import { hostToolNames } from '@parley/adapter-kit/host-tool-server'
+import type { JsonRpcId } from '@parley/adapter-kit/json-rpc'
+import { createOutputQueue } from '@parley/adapter-kit/output-queue'
+import { resolvesWithin, unlessAborted } from '@parley/adapter-kit/time-limit'
+import { withDenied, withInterrupt, withoutTurn } from '@parley/adapter-kit/translation'
+import { messageOf, type PromptPart, type SessionSettings } from '@parley/protocol'
 import { type ExitDetails, Inbox } from './app-server.ts'
 import type { AppServerPool, Lease } from './app-server-pool.ts'
 import {

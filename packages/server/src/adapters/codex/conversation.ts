@@ -1,6 +1,6 @@
+import type { AgentOutput, ConnectInput, Resumption } from '@parley/adapter-kit'
+import { JsonRpcError } from '@parley/adapter-kit/json-rpc'
 import { type AgentCommand, type Billing, messageOf, ParleyError } from '@parley/protocol'
-import type { AgentOutput, ConnectInput, Resumption } from '../../core/agent-adapter.ts'
-import { JsonRpcError } from '../json-rpc.ts'
 import type { AppServer } from './app-server.ts'
 import { pages } from './memory.ts'
 import type { NativeItem, NativeThreadOpened } from './native.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
+import { firstLine, shortPath, shortTitle } from '@parley/adapter-kit/call-description'
+import type { HostToolNames } from '@parley/adapter-kit/host-tool-server'
 import type { ToolKind, ToolLocation } from '@parley/protocol'
-import { firstLine, shortPath, shortTitle } from '../call-description.ts'
-import type { HostToolNames } from '../host-tool-server.ts'
 import type { NativeCallItem, NativeFileChange } from './native.ts'
 import { readingOf, withoutShell } from './shell-command.ts'
 

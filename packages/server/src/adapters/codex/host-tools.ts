@@ -1,5 +1,5 @@
-import { type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
-import { type RunningHostToolServer, startHostToolServer } from '../host-tool-server.ts'
+import { type HostTools, hostToolServer } from '@parley/adapter-kit'
+import { type RunningHostToolServer, startHostToolServer } from '@parley/adapter-kit/host-tool-server'
 import type { NativeConfig } from './settings.ts'
 
 /** A timeout longer than any wait, in seconds: only the host ends a call of a host tool. */

@@ -1,16 +1,16 @@
-import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import { adviseInstall, adviseMissing, programAsTyped, programForTerminal } from '../advice.ts'
-import { agentEnvironment, environmentKey } from '../environment.ts'
-import { findProgram, pathWithNode } from '../find-program.ts'
+import type { AgentAdapter } from '@parley/adapter-kit'
+import { adviseInstall, adviseMissing, programAsTyped, programForTerminal } from '@parley/adapter-kit/advice'
+import { agentEnvironment, environmentKey } from '@parley/adapter-kit/environment'
+import { findProgram, pathWithNode } from '@parley/adapter-kit/find-program'
 import {
   commonCapabilities,
   createAgentProgram,
   expectFolder,
   lazyMemory,
   type ProgramAdapterOptions,
-} from '../program-adapter.ts'
-import { unlessAborted } from '../time-limit.ts'
+} from '@parley/adapter-kit/program-adapter'
+import { unlessAborted } from '@parley/adapter-kit/time-limit'
+import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AppServerPool } from './app-server-pool.ts'
 import { honouredOptions, offeredModes } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonRpcId } from '../json-rpc.ts'
+import type { JsonRpcId } from '@parley/adapter-kit/json-rpc'
 
 /**
  * The parts of the app-server protocol that Parley uses, and the parts that it does not use, with the reason. Taken

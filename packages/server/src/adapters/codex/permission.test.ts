@@ -1,12 +1,6 @@
+import type { AgentOutput, PermissionAnswer, PermissionAsk, Person, QuestionAsk } from '@parley/adapter-kit'
+import type { JsonRpcId } from '@parley/adapter-kit/json-rpc'
 import { describe, expect, it } from 'vitest'
-import type {
-  AgentOutput,
-  PermissionAnswer,
-  PermissionAsk,
-  Person,
-  QuestionAsk,
-} from '../../core/agent-adapter.ts'
-import type { JsonRpcId } from '../json-rpc.ts'
 import type { NativeHookCall } from './native-hook.ts'
 import { hookAsk } from './permission.ts'
 import { Requests } from './requests.ts'

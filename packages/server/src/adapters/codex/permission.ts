@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isRecord } from '@parley/protocol'
 import {
   type AgentOutput,
   hostToolServer,
   type PermissionAnswer,
   type PermissionAsk,
   type Person,
-} from '../../core/agent-adapter.ts'
-import { firstLine } from '../call-description.ts'
-import { type Reach, reachOf } from '../inside-folder.ts'
+} from '@parley/adapter-kit'
+import { firstLine } from '@parley/adapter-kit/call-description'
+import { type Reach, reachOf } from '@parley/adapter-kit/inside-folder'
+import { isRecord } from '@parley/protocol'
 import {
   type CallDescription,
   commandTool,

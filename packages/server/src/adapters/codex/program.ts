@@ -1,10 +1,10 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { AgentProcess } from '@parley/adapter-kit/child-process'
+import { isOlder } from '@parley/adapter-kit/find-program'
+import { type JsonLinesReader, readJsonLines } from '@parley/adapter-kit/json-lines'
+import { createJsonRpc, type JsonRpcPeer } from '@parley/adapter-kit/json-rpc'
+import { resolvesWithin } from '@parley/adapter-kit/time-limit'
 import { messageOf, ParleyError } from '@parley/protocol'
-import { AgentProcess } from '../child-process.ts'
-import { isOlder } from '../find-program.ts'
-import { type JsonLinesReader, readJsonLines } from '../json-lines.ts'
-import { createJsonRpc, type JsonRpcPeer } from '../json-rpc.ts'
-import { resolvesWithin } from '../time-limit.ts'
 import { type NativeMessage, unintelligible } from './native.ts'
 
 export type ProgramOptions = {

@@ -1,6 +1,6 @@
+import type { QuestionAnswer, QuestionAsk } from '@parley/adapter-kit'
+import { type Elicitation, elicitedContent, elicitedQuestions } from '@parley/adapter-kit/elicitation'
 import type { Answers, Question } from '@parley/protocol'
-import type { QuestionAnswer, QuestionAsk } from '../../core/agent-adapter.ts'
-import { type Elicitation, elicitedContent, elicitedQuestions } from '../elicitation.ts'
 import type { NativeElicitation, NativeQuestion, NativeUserInputRequest } from './native.ts'
 import { parentOf, type TranslateState } from './translate-state.ts'
 

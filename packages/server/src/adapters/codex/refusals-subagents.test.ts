@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AgentConnection, AgentOutput, Person } from '@parley/adapter-kit'
 import { beforeEach, expect, it } from 'vitest'
-import type { AgentConnection, AgentOutput, Person } from '../../core/agent-adapter.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import type { ModelAnswer, ModelRequest } from '../../testing/model-server.ts'

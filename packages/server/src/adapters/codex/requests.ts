@@ -1,6 +1,6 @@
+import type { AgentOutput, Person } from '@parley/adapter-kit'
+import type { JsonRpcId } from '@parley/adapter-kit/json-rpc'
 import { messageOf } from '@parley/protocol'
-import type { AgentOutput, Person } from '../../core/agent-adapter.ts'
-import type { JsonRpcId } from '../json-rpc.ts'
 import type { AppServer } from './app-server.ts'
 import {
   type NativeCommandApproval,

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { ConnectInput } from '@parley/adapter-kit'
 import {
   type McpServer,
   type McpServers,
@@ -8,7 +9,6 @@ import {
   type SessionOptions,
   type SessionSettings,
 } from '@parley/protocol'
-import type { ConnectInput } from '../../core/agent-adapter.ts'
 import type {
   NativeApprovalPolicy,
   NativeCollaborationMode,

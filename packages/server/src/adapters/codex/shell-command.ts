@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isInsideFolders } from '../inside-folder.ts'
+import { isInsideFolders } from '@parley/adapter-kit/inside-folder'
 
 export type ShellToken = { readonly word: string } | { readonly operator: string }
 

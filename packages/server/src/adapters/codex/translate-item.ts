@@ -1,4 +1,4 @@
-import { noOutput, notice, sequence, working } from '../translation.ts'
+import { noOutput, notice, sequence, working } from '@parley/adapter-kit/translation'
 import {
   ignoredItems,
   type NativeCallItem,

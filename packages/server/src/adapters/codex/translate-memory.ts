@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { extname } from 'node:path'
+import type { Remembered } from '@parley/adapter-kit'
 import type { PromptPart } from '@parley/protocol'
-import type { Remembered } from '../../core/agent-adapter.ts'
 import type { NativeItem, NativeTurn } from './native.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateState, withTurn } from './translate-state.ts'

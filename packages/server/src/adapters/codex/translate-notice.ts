@@ -1,4 +1,4 @@
-import { noOutput, notice, working } from '../translation.ts'
+import { noOutput, notice, working } from '@parley/adapter-kit/translation'
 import type { NativeRateLimits } from './native.ts'
 import { isOwnHook, type NativeHookRun } from './native-hook.ts'
 import { parentOf, type TranslateState, type Translation } from './translate-state.ts'

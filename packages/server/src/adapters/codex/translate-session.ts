@@ -1,5 +1,5 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, notice } from '../translation.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, notice } from '@parley/adapter-kit/translation'
 import type { NativeThreadSettings } from './native.ts'
 import { optionsInForce, type TranslateState, type Translation } from './translate-state.ts'
 

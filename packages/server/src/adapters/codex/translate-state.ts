@@ -1,6 +1,6 @@
+import type { HostToolNames } from '@parley/adapter-kit/host-tool-server'
+import type { Translation as SharedTranslation } from '@parley/adapter-kit/translation'
 import type { SessionOptions, Task, TokenUsage, ToolKind } from '@parley/protocol'
-import type { HostToolNames } from '../host-tool-server.ts'
-import type { Translation as SharedTranslation } from '../translation.ts'
 import type { NativeFileChange } from './native.ts'
 import type { SandboxPermissions } from './sandbox-permissions.ts'
 

@@ -1,5 +1,5 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, sequence } from '../translation.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, sequence } from '@parley/adapter-kit/translation'
 import type { NativeMessageItem, NativePlanItem, NativeReasoningItem } from './native.ts'
 import { type Block, parentOf, type TranslateState, type Translation } from './translate-state.ts'
 

@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, sequence } from '@parley/adapter-kit/translation'
 import type { Task } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, sequence } from '../translation.ts'
 import { describeItem } from './describe-call.ts'
 import type { NativeCollabItem, NativeSubagentItem, NativeTurn } from './native.ts'
 import { parentOf, type TranslateState, type Translation } from './translate-state.ts'

@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, withCall } from '@parley/adapter-kit/translation'
 import type { Task, ToolOutcome } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, withCall } from '../translation.ts'
 import { type CallContext, describeItem } from './describe-call.ts'
 import type { NativeCallItem, NativeCallStatus, NativeFileChange } from './native.ts'
 import { type Call, parentOf, type TranslateState, type Translation } from './translate-state.ts'

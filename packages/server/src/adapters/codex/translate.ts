@@ -1,4 +1,4 @@
-import { attempt, noOutput, unrecognised } from '../translation.ts'
+import { attempt, noOutput, unrecognised } from '@parley/adapter-kit/translation'
 import { ignored, type NativeNotification, unintelligible } from './native.ts'
 import { completeItem, startItem } from './translate-item.ts'
 import { notices } from './translate-notice.ts'

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AgentConnection, AgentOutput } from '@parley/adapter-kit'
 import { describe, expect, it } from 'vitest'
-import type { AgentConnection, AgentOutput } from '../../core/agent-adapter.ts'
 import type { BenchSession, Turn } from '../../testing/adapter-contract/bench.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { opencodeConfig, opencodeEnvironment } from '../../testing/opencode-environment.ts'

@@ -1,4 +1,3 @@
-import { isRecord, type ToolKind, type ToolLocation } from '@parley/protocol'
 import {
   type CallInput,
   describeTool,
@@ -8,8 +7,9 @@ import {
   shortTitle,
   type ToolTable,
   textField as text,
-} from '../call-description.ts'
-import { kindOfPatch, type PatchedFile, patchedFiles, pathsOfPatch } from '../patch-headers.ts'
+} from '@parley/adapter-kit/call-description'
+import { kindOfPatch, type PatchedFile, patchedFiles, pathsOfPatch } from '@parley/adapter-kit/patch-headers'
+import { isRecord, type ToolKind, type ToolLocation } from '@parley/protocol'
 
 export type CallDescription = {
   readonly kind: ToolKind

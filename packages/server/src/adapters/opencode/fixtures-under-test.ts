@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { withInterrupt } from '@parley/adapter-kit/translation'
 import { readRecording, recordingsIn } from '../../testing/replaying.ts'
-import { withInterrupt } from '../translation.ts'
 import { translate } from './translate.ts'
 import {
   initialState,

@@ -1,6 +1,6 @@
 import type { Part, SessionStatus, Todo } from '@opencode-ai/sdk/v2/client'
+import type { AgentOutput } from '@parley/adapter-kit'
 import { describe, expect, it } from 'vitest'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { outputsOf } from '../../testing/replaying.ts'
 import {
   allOutputs,

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type AgentProbe, capabilities, type SessionOptions } from '@parley/protocol'
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import { adviseInstall, adviseMissing, programAsTyped, programForTerminal } from '../advice.ts'
-import { agentEnvironment } from '../environment.ts'
-import { agentFolder, findProgram, installedVersion } from '../find-program.ts'
+import type { AgentAdapter } from '@parley/adapter-kit'
+import { adviseInstall, adviseMissing, programAsTyped, programForTerminal } from '@parley/adapter-kit/advice'
+import { agentEnvironment } from '@parley/adapter-kit/environment'
+import { agentFolder, findProgram, installedVersion } from '@parley/adapter-kit/find-program'
 import {
   commonCapabilities,
   createAgentProgram,
   expectFolder,
   lazyMemory,
   type ProgramAdapterOptions,
-} from '../program-adapter.ts'
-import { runProgram } from '../run-program.ts'
+} from '@parley/adapter-kit/program-adapter'
+import { runProgram } from '@parley/adapter-kit/run-program'
+import { type AgentProbe, capabilities, type SessionOptions } from '@parley/protocol'
 import { messageIdOf } from './native.ts'
 import type { ServerPool, SharedServer } from './server.ts'
 import type { Advice } from './server-info.ts'

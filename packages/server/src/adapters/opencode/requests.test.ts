@@ -1,6 +1,6 @@
 import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
+import type { PermissionAnswer } from '@parley/adapter-kit'
 import { beforeEach, expect, it, vi } from 'vitest'
-import type { PermissionAnswer } from '../../core/agent-adapter.ts'
 import { Requests } from './requests.ts'
 
 /** The requests by which OpenCode received answers: the path and the reply of each. */

@@ -1,6 +1,6 @@
 import type { OpencodeClient, Provider } from '@opencode-ai/sdk/v2/client'
+import type { AgentOutput, ConnectInput } from '@parley/adapter-kit'
 import { type AgentCommand, type AgentModel, type Billing, ParleyError } from '@parley/protocol'
-import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { errorText, thrown } from './native.ts'
 import { type NativeAgent, unaskedTools } from './rules.ts'
 

@@ -1,3 +1,5 @@
+import type { AgentOutput, ConnectInput } from '@parley/adapter-kit'
+import { environmentKey } from '@parley/adapter-kit/environment'
 import {
   type Billing,
   type EnvironmentVariables,
@@ -9,8 +11,6 @@ import {
   type SessionOptions,
   type SessionSettings,
 } from '@parley/protocol'
-import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import { environmentKey } from '../environment.ts'
 import { baseline, type NativeAgent } from './rules.ts'
 import { billingOfModel, connectedOutput, planAgent, type ServerInfo } from './server-info.ts'
 

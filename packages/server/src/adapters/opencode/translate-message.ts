@@ -1,6 +1,6 @@
 import type { FilePart, Part } from '@opencode-ai/sdk/v2/client'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, notice } from '../translation.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, notice } from '@parley/adapter-kit/translation'
 import { ignoredParts, type NativeMessage, type NativePartType, type NativeProperties } from './native.ts'
 import {
   parentOf,

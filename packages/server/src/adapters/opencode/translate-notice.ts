@@ -1,6 +1,6 @@
 import type { Session, Todo } from '@opencode-ai/sdk/v2/client'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, notice, withCall } from '../translation.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, notice, withCall } from '@parley/adapter-kit/translation'
 import type { NativeProperties } from './native.ts'
 import {
   callIdOf,

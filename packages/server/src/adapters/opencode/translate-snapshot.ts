@@ -1,5 +1,5 @@
 import type { Part, SessionStatus, Todo } from '@opencode-ai/sdk/v2/client'
-import { noOutput, sequence } from '../translation.ts'
+import { noOutput, sequence } from '@parley/adapter-kit/translation'
 import type { NativeMessage } from './native.ts'
 import { translate } from './translate.ts'
 import type { TranslateState, Translation } from './translate-state.ts'

@@ -1,5 +1,5 @@
+import { noTokens, type Translation as SharedTranslation, withCall } from '@parley/adapter-kit/translation'
 import type { TokenUsage } from '@parley/protocol'
-import { noTokens, type Translation as SharedTranslation, withCall } from '../translation.ts'
 import type { NativeError } from './native.ts'
 
 export type TranslateContext = {

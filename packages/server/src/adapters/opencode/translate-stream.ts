@@ -1,6 +1,6 @@
 import type { ReasoningPart, TextPart } from '@opencode-ai/sdk/v2/client'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, sequence } from '../translation.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, sequence } from '@parley/adapter-kit/translation'
 import type { NativeProperties } from './native.ts'
 import {
   type OpenBlock,

@@ -1,6 +1,6 @@
 import type { ToolPart } from '@opencode-ai/sdk/v2/client'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, sequence, withCall } from '../translation.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, sequence, withCall } from '@parley/adapter-kit/translation'
 import { describeCall } from './describe-call.ts'
 import type { NativeMetadata } from './native.ts'
 import {

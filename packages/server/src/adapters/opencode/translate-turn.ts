@@ -1,6 +1,6 @@
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, notice, withoutTurn } from '@parley/adapter-kit/translation'
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, notice, withoutTurn } from '../translation.ts'
 import type { NativeError, NativeProperties } from './native.ts'
 import { parentOf, type TranslateState, type Translation, type Turn, withinTurn } from './translate-state.ts'
 

@@ -1,7 +1,7 @@
 import type { StepFinishPart } from '@opencode-ai/sdk/v2/client'
+import type { AgentOutput } from '@parley/adapter-kit'
+import { noOutput, sumTokens } from '@parley/adapter-kit/translation'
 import type { TokenUsage } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, sumTokens } from '../translation.ts'
 import { type TranslateState, type Translation, withDone, withinTurn } from './translate-state.ts'
 
 /**

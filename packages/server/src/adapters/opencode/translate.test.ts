@@ -1,5 +1,5 @@
+import type { AgentOutput } from '@parley/adapter-kit'
 import { expect, it } from 'vitest'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { outputsOf } from '../../testing/replaying.ts'
 import { describeCall } from './describe-call.ts'
 import { allOutputs, beginning, readFixture, step } from './fixtures-under-test.ts'

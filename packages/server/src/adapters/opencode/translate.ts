@@ -1,5 +1,5 @@
+import { attempt, noOutput, unrecognised } from '@parley/adapter-kit/translation'
 import { isRecord } from '@parley/protocol'
-import { attempt, noOutput, unrecognised } from '../translation.ts'
 import { ignored, ignoredFrames, type NativeType } from './native.ts'
 import { forgetMessage, removePart, translateMessage, translatePart } from './translate-message.ts'
 import {

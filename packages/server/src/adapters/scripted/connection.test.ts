@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AgentOutput, Person } from '@parley/adapter-kit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { AgentOutput, Person } from '../../core/agent-adapter.ts'
 import {
   connectInput,
   promptMessage,

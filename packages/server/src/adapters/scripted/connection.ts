@@ -1,3 +1,5 @@
+import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '@parley/adapter-kit'
+import { createOutputQueue } from '@parley/adapter-kit/output-queue'
 import {
   type AgentCommand,
   type AgentModel,
@@ -8,8 +10,6 @@ import {
   promptText,
   type SessionSettings,
 } from '@parley/protocol'
-import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import { createOutputQueue } from '../output-queue.ts'
 import type { Gates, Sleep } from './gates.ts'
 import { playTurn } from './player.ts'
 import type { Script, Step } from './script.ts'

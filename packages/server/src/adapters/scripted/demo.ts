@@ -1,4 +1,4 @@
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import type { AgentAdapter } from '@parley/adapter-kit'
 import type { Sleep } from './gates.ts'
 import { createScriptedAdapter } from './index.ts'
 import type { Transcript } from './transcript.ts'

@@ -1,3 +1,5 @@
+import type { AgentAdapter, ConnectInput } from '@parley/adapter-kit'
+import { expectFolder } from '@parley/adapter-kit/program-adapter'
 import {
   type AgentCommand,
   type AgentModel,
@@ -8,8 +10,6 @@ import {
   ParleyError,
   PermissionMode,
 } from '@parley/protocol'
-import type { AgentAdapter, ConnectInput } from '../../core/agent-adapter.ts'
-import { expectFolder } from '../program-adapter.ts'
 import type { ConnectionDeps, ScriptContext } from './connection.ts'
 import { createGates, type Gates, realSleep, type Sleep } from './gates.ts'
 import { type Script, scriptInPrompt } from './script.ts'

@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
+import type { AgentOutput, PermissionAnswer, PermissionAsk } from '@parley/adapter-kit'
 import { type Answers, messageOf, type ToolContent } from '@parley/protocol'
-import type { AgentOutput, PermissionAnswer, PermissionAsk } from '../../core/agent-adapter.ts'
 import { aborted } from './gates.ts'
 import { inPieces, writeText } from './play-text.ts'
 import {

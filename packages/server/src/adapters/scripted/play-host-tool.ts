@@ -1,5 +1,5 @@
+import type { HostToolAnswer, PermissionAnswer } from '@parley/adapter-kit'
 import { hostToolName } from '@parley/protocol'
-import type { HostToolAnswer, PermissionAnswer } from '../../core/agent-adapter.ts'
 import { announce, answerTo, type Call, ended } from './play-call.ts'
 import { writeText } from './play-text.ts'
 import type { HostToolStep } from './script.ts'

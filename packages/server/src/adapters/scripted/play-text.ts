@@ -1,4 +1,4 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
 import type { FloodStep, RetractionStep, TextStep, ThinkingStep } from './script.ts'
 import { type Place, type Playing, parentOf, type Turn } from './turn.ts'
 

@@ -1,4 +1,4 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { AgentOutput } from '@parley/adapter-kit'
 import { aborted } from './gates.ts'
 import { playParallel, playPermission, playPlanApproval, playQuestion, playTool } from './play-call.ts'
 import { playHostTool } from './play-host-tool.ts'

@@ -1,6 +1,6 @@
+import type { AgentAdapter, AgentOutput } from '@parley/adapter-kit'
 import { capabilities, capabilityNames, ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import type { AgentAdapter, AgentOutput } from '../../core/agent-adapter.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { onBench } from '../../testing/adapter-contract/bench.ts'
 import { adapterContract, expectShown, type Scenarios, verdictOn } from '../../testing/adapter-contract.ts'

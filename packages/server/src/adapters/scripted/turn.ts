@@ -1,5 +1,5 @@
+import type { AgentOutput, HostTools, Person } from '@parley/adapter-kit'
 import type { Usage } from '@parley/protocol'
-import type { AgentOutput, HostTools, Person } from '../../core/agent-adapter.ts'
 import type { Gates, Sleep } from './gates.ts'
 import type { EndStep, Script } from './script.ts'
 

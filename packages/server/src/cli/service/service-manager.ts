@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { findProgram } from '@parley/adapter-kit/find-program'
+import { runProgram } from '@parley/adapter-kit/run-program'
 import { ParleyError } from '@parley/protocol'
-import { findProgram } from '../../adapters/find-program.ts'
-import { runProgram } from '../../adapters/run-program.ts'
 import type { ServicePlan, ServiceRecord } from './service-plan.ts'
 
 /** The program of the system that starts services of one user: systemd or launchd. */

@@ -1,5 +1,5 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { describe, expect, it, vi } from 'vitest'
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { aSession, otherClient } from './face-under-test.ts'
 
 describe('initialize', () => {

@@ -1,4 +1,4 @@
-import type { HostToolContent, HostToolResult } from '../../core/agent-adapter.ts'
+import type { HostToolContent, HostToolResult } from '@parley/adapter-kit'
 import type { HostTool, HostToolContext } from '../../core/index.ts'
 import type { FunctionTool, ToolOutput } from './specification.ts'
 

@@ -1,3 +1,4 @@
+import type { HostToolResult } from '@parley/adapter-kit'
 import {
   defined,
   type EventOf,
@@ -9,7 +10,6 @@ import {
   type SessionEvent,
   turnOf,
 } from '@parley/protocol'
-import type { HostToolResult } from '../../core/agent-adapter.ts'
 
 import type { Host } from '../../core/index.ts'
 import type { SessionFacts } from '../../transcripts/session-facts.ts'

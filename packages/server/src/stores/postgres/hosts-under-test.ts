@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import type { AgentAdapter } from '@parley/adapter-kit'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import { fileTranscript } from '../../adapters/scripted/transcript.ts'
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { Host, HostOptions } from '../../core/index.ts'
 import { createHost } from '../../create-host.ts'
 import { afterEach } from '../../testing/peers.ts'

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AgentAdapter } from '@parley/adapter-kit'
 import {
   type CommandInput,
   type Delta,
@@ -13,7 +14,6 @@ import {
   type SessionEvent,
   turnOf,
 } from '@parley/protocol'
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { EncodedItem, Host, HostOptions } from '../../core/index.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import { createHost } from '../../index.ts'

@@ -1,6 +1,6 @@
+import type { HostToolContent } from '@parley/adapter-kit'
 import { hostToolName } from '@parley/protocol'
 import { z } from 'zod'
-import type { HostToolContent } from '../../core/agent-adapter.ts'
 import type { HostToolContext } from '../../core/index.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { expect } from '../peers.ts'

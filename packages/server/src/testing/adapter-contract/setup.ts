@@ -1,3 +1,4 @@
+import type { AgentAdapter } from '@parley/adapter-kit'
 import type {
   Answers,
   Capabilities,
@@ -9,7 +10,6 @@ import type {
   Question,
   SessionOptions,
 } from '@parley/protocol'
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 
 /**

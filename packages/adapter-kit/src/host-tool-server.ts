@@ -16,7 +16,7 @@ import {
   type HostToolInfo,
   type HostTools,
   hostToolServer,
-} from '../core/agent-adapter.ts'
+} from './agent-adapter.ts'
 
 /** Host tools by the names under which agents call them. */
 export type HostToolNames = ReadonlyMap<

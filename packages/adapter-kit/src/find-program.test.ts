@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { expect, it } from 'vitest'
-import { folderForTest } from '../testing/temporary-folder.ts'
+import { folderForTest } from '../../server/src/testing/temporary-folder.ts'
 import { findProgram } from './find-program.ts'
 
 it('ignores relative entries of PATH, which would lead into the session folder', () => {

@@ -1,5 +1,5 @@
 import { messageOf, type TokenUsage } from '@parley/protocol'
-import type { AgentOutput } from '../core/agent-adapter.ts'
+import type { AgentOutput } from './agent-adapter.ts'
 
 /**
  * The functions that all translators share. A translator is a pure function of its state and a native message. It

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { type AgentProbe, type CapabilityName, ParleyError } from '@parley/protocol'
-import type { AgentAdapter, AgentMemory } from '../core/agent-adapter.ts'
 import type { ParleyCommand } from './advice.ts'
+import type { AgentAdapter, AgentMemory } from './agent-adapter.ts'
 import type { Environment } from './environment.ts'
 
 /** The code that the adapters of all agent programs share: finding the program, refusing and probing. */

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { basename, delimiter, join, sep } from 'node:path'
-import type { AgentPackage } from '../core/agent-adapter.ts'
+import type { AgentPackage } from './agent-adapter.ts'
 import type { Environment } from './environment.ts'
 import { findProgram } from './find-program.ts'
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { folderForFile } from '../testing/temporary-folder.ts'
+import { folderForFile } from '../../server/src/testing/temporary-folder.ts'
 import { readForDiff, replaceDiff, writeDiff } from './file-diff.ts'
 
 const home = folderForFile()

@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import type { ToolKind } from '@parley/protocol'
-import type { ConnectInput } from '../core/agent-adapter.ts'
+import type { ConnectInput } from './agent-adapter.ts'
 import { isProtectedPath } from './protected-paths.ts'
 
 /**

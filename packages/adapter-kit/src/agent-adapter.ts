@@ -312,7 +312,7 @@ export type PermissionAsk = {
    */
   readonly outside?: boolean
   /**
-   * True if the call changes a protected file (adapters/protected-paths.ts). Of the modes, only bypass allows it; a
+   * True if the call changes a protected file (protected-paths.ts). Of the modes, only bypass allows it; a
    * grant allows it only with `protected`.
    */
   readonly protected?: boolean

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { registerHooks } from 'node:module'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { describe, expect, it } from 'vitest'
-import type { HostToolAnswer, HostToolInfo, HostTools } from '../core/agent-adapter.ts'
+import type { HostToolAnswer, HostToolInfo, HostTools } from './agent-adapter.ts'
 import { type RunningHostToolServer, startHostToolServer } from './host-tool-server.ts'
 
 // One dependency of the client exports TypeScript under our condition `source`. Node does not run TypeScript in

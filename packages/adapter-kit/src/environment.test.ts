@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { bunSettings } from '../testing/bun-settings.ts'
+import { bunSettings } from '../../server/src/testing/bun-settings.ts'
 import { agentEnvironment } from './environment.ts'
 
 it('an agent gets the variables that any program needs, settings of its runtime, and those of its vendor', () => {

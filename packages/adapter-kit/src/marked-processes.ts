@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { ParleyError } from '@parley/protocol'
-import type { AgentLeftovers } from '../core/agent-leftovers.ts'
 
 /**
  * The environment variable that holds the mark of an agent. All descendants of the agent inherit it, so that they can
@@ -26,9 +25,10 @@ export const processMarks = {
   end: endMarked,
 }
 
-export const agentLeftovers: AgentLeftovers = {
-  variables: (owner) => ({ [ownerVariable]: owner }),
-  async end(owner) {
+/** Finds and ends the agents that an earlier process of the host has left behind. */
+export const agentLeftovers = {
+  variables: (owner: string) => ({ [ownerVariable]: owner }),
+  async end(owner: string): Promise<void> {
     for (let waited = 0; waited < endMs; waited += stepMs) {
       const left = processesWith(ownerVariable, owner)
       if (left.length === 0) return

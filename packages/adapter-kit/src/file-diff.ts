@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Diff } from '@parley/protocol'
 import { compareTexts, patchText } from '@parley/protocol/diff'
-import type { ConnectInput } from '../core/agent-adapter.ts'
+import type { ConnectInput } from './agent-adapter.ts'
 import { isInsideFolders, placeOrNone } from './inside-folder.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { AgentOutput } from '../core/agent-adapter.ts'
+import type { AgentOutput } from './agent-adapter.ts'
 
 /**
  * Passes outputs to one reader. A writer that awaits each `put` is blocked while the reader is busy; only outputs

@@ -35,6 +35,18 @@ it('a custom agent is added, tested and removed', async () => {
   expect(config()).not.toContain('mine')
 })
 
+it('the card of an agent shows which of its messages were not understood', async () => {
+  const { page } = await openTab({ ...phone, load: false })
+  const id = await server.session('unknown')
+  const state = () => server.call<{ status: string }>(`/api/sessions/${id}`)
+  await expect.poll(async () => (await state()).status).toBe('idle')
+  await page.goto(`${server.url}/settings/agents`)
+  const card = page.getByRole('article', { name: 'Demo' })
+  await card.getByText(/^1 message of this agent was not understood since \d/).click()
+  await card.getByText('1 × from_the_future: no such native message is known').waitFor()
+  expect(await seriousFindings(page)).toEqual([])
+})
+
 it('a key is pasted, works at once, is not shown again, and can be removed', async () => {
   const { page } = await openTab({ ...phone, load: false })
   await page.goto(`${server.url}/settings/agents`)

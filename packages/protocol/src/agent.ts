@@ -148,6 +148,16 @@ export type AgentInstall = z.infer<typeof AgentInstall>
 export const Installing = z.object({ since: z.number(), line: z.string() })
 export type Installing = z.infer<typeof Installing>
 
+/** The messages of an agent that its adapter did not understand. Each one is recorded whole, as `agent.unrecognised`. */
+export const UnrecognisedMessages = z.object({
+  count: z.number(),
+  since: z.number().meta({ description: 'When the first of these messages was recorded' }),
+  kinds: z.array(z.object({ kind: z.string(), count: z.number() })).meta({
+    description: 'The kinds of these messages, the most frequent one first. Rare kinds can be missing',
+  }),
+})
+export type UnrecognisedMessages = z.infer<typeof UnrecognisedMessages>
+
 export const AgentInfo = AgentProbe.extend({
   id: AgentId,
   name: z.string(),
@@ -174,6 +184,10 @@ export const AgentInfo = AgentProbe.extend({
   installing: Installing.optional(),
   installError: ErrorInfo.optional().meta({
     description: 'The error of the last installation, if it failed',
+  }),
+  unrecognised: UnrecognisedMessages.optional().meta({
+    description:
+      'The messages of the agent that were not understood since the server started or installed the agent. Absent if there are none, and for tokens with limits',
   }),
 })
 export type AgentInfo = z.infer<typeof AgentInfo>

@@ -13,6 +13,7 @@ import { AddForm } from './add-form.tsx'
 import { agentOf, emptyAgent } from './agent-form.logic.ts'
 import { AgentSetup } from './agent-setup.tsx'
 import { agentsPurpose } from './agents-purpose.logic.ts'
+import { MessagesNote } from './messages-note.tsx'
 import { Section } from './section.tsx'
 
 export function AgentsSection() {
@@ -65,6 +66,7 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
           </summary>
           <p className="pt-1">{can.map(([name]) => name).join(', ')}</p>
         </details>
+        {agent.unrecognised && <MessagesNote unrecognised={agent.unrecognised} />}
       </div>
       <AgentNextStep agent={agent} />
       {administers && nextStep(agent) !== 'install' && <InstallRow agent={agent} />}

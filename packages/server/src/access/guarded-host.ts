@@ -263,7 +263,12 @@ function settingMethods({ host, principal, by, needing }: Guard) {
 
 function agentMethods({ host, principal: { limits }, needing }: Guard) {
   return {
-    agents: needing(['read'], async () => (await host.agents()).filter(({ id }) => permitsAgent(limits, id))),
+    agents: needing(['read'], async () => {
+      const agents = await host.agents()
+      if (!limits) return agents
+      // The kinds of messages come from all sessions of an agent.
+      return agents.filter(({ id }) => permitsAgent(limits, id)).map(({ unrecognised: _, ...agent }) => agent)
+    }),
     models: needing(['read'], async () =>
       (await host.models()).filter(({ agent }) => permitsAgent(limits, agent)),
     ),

@@ -127,6 +127,19 @@ describe('parley agents doctor', () => {
     const good = await examine({}, { prompt: 'hi' })
     expect(good.exitCode).toBe(0)
     expect(good.out).toMatch(/^ok +prompt +completed$/m)
+    expect(good.out).not.toContain('messages')
+    const strange: AgentOutput = {
+      type: 'agent.unrecognised',
+      native: { type: 'dance' },
+      reason: 'it is new',
+    }
+    const odd = await examine(
+      { connect: async () => saying([connected, strange, failing], true) },
+      { prompt: 'hi' },
+    )
+    expect(odd.out).toMatch(
+      /^warn messages +1 message was not understood since .*: dance: it is new \(1\)\./m,
+    )
   })
 })
 

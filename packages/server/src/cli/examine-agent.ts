@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentAdapter, AgentConnection, AgentOutput, Person } from '@parley/adapter-kit'
 import { type AgentProbe, messageOf, newId, ParleyError } from '@parley/protocol'
+import { UnrecognisedCount } from '../core/index.ts'
 import type { CommandLine } from '../faces/http/command-line.ts'
 import { type Check, fail, ok, warn } from './checks.ts'
+import { notUnderstood } from './doctor-messages.ts'
 import { durationText } from './durations.ts'
 
 export type ExaminationInput = {
@@ -87,8 +89,11 @@ async function start(examination: ExaminationInput): Promise<void> {
     })
     if (!connection) return
     add(ok('start', `answers after ${durationText(performance.now() - began)}`))
-    await converse(connection, examination)
+    const outputs = listen(connection)
+    await converse(connection, outputs, examination)
     await end(connection, add)
+    const { total } = outputs.unrecognised
+    if (total) add(warn('messages', notUnderstood(total)))
   } finally {
     rmSync(cwd, { recursive: true, force: true, maxRetries: 3 })
   }
@@ -120,9 +125,12 @@ function asParleyError(thrown: unknown): ParleyError {
   return new ParleyError('internal_error', messageOf(thrown))
 }
 
-async function converse(connection: AgentConnection, examination: ExaminationInput): Promise<void> {
+async function converse(
+  connection: AgentConnection,
+  outputs: ReturnType<typeof listen>,
+  examination: ExaminationInput,
+): Promise<void> {
   const { adapter, prompt: words, timeoutMs, stop, add } = examination
-  const outputs = listen(connection)
   const stopped = new Promise<undefined>((resolve) =>
     stop.addEventListener('abort', () => resolve(undefined), { once: true }),
   )
@@ -146,18 +154,20 @@ function listen(connection: AgentConnection) {
   const connected = Promise.withResolvers<OutputOf<'agent.connected'>>()
   const turn = Promise.withResolvers<OutputOf<'turn.ended'>>()
   const gone = Promise.withResolvers<OutputOf<'agent.disconnected'>>()
+  const unrecognised = new UnrecognisedCount()
   const read = async () => {
     for await (const output of connection.events) {
       if (output.type === 'agent.connected') connected.resolve(output)
       if (output.type === 'turn.ended') turn.resolve(output)
       if (output.type === 'agent.disconnected') gone.resolve(output)
+      if (output.type === 'agent.unrecognised') unrecognised.add({ ...output, at: Date.now() })
     }
   }
   const over: OutputOf<'agent.disconnected'> = { type: 'agent.disconnected', reason: 'crashed' }
   void read()
     .catch(() => undefined)
     .then(() => gone.resolve(over))
-  return { connected: connected.promise, turn: turn.promise, gone: gone.promise }
+  return { connected: connected.promise, turn: turn.promise, gone: gone.promise, unrecognised }
 }
 
 function introduction({ agentVersion, models, commands, credential }: OutputOf<'agent.connected'>): string {

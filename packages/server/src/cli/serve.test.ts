@@ -242,6 +242,25 @@ describe('parley doctor', () => {
     expect(exitCode).toBe(0)
   })
 
+  it('warns of messages that were not understood, with and without a server', async () => {
+    await using home = createHome()
+    const { running } = await home.serve()
+    const doctor = async () => {
+      const { exitCode, stdout } = await home.run(['doctor', '--port', '0'])
+      return { exitCode, warning: /^warn +messages of demo .*$/m.exec(stdout)?.[0] }
+    }
+    expect(await doctor()).toEqual({ exitCode: 0 })
+    await home.run(['run', 'demo', 'unknown'])
+    const { exitCode, warning } = await doctor()
+    expect(exitCode).toBe(0)
+    expect(warning).toMatch(
+      / 1 message was not understood since 20\d\d-.*: from_the_future: no such native .* \(1\)\. Update Parley\. /,
+    )
+    running.child.kill()
+    await running.ended
+    expect(await doctor()).toEqual({ exitCode, warning })
+  })
+
   it('warns of a token that others can read, and fails on a damaged database', async () => {
     await using home = createHome()
     await home.run(['token'])

@@ -12,6 +12,7 @@ import {
 } from '@parley/protocol'
 import { type AgentKeeper, type AgentKeeping, createAgentKeeping } from './agent-keeper.ts'
 import { type Clock, withTimeLimit } from './clock.ts'
+import { countByAgent } from './host-observer.ts'
 
 /** Installs and removes agents on this machine. The implementation is outside core. */
 export type AgentInstaller = {
@@ -57,6 +58,7 @@ const probeMs = 10_000
 export function createAgentList({ adapters, installer, keeper, changed, clock }: AgentListOptions) {
   const running = new Map<string, Running>()
   const failures = new Map<string, ErrorInfo>()
+  const unrecognised = countByAgent()
 
   function adapterFor(agent: string): AgentAdapter {
     const adapter = adapters.get(agent)
@@ -79,6 +81,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
     }
     const ended = by
       .install(agent, say, stop.signal)
+      .then(() => unrecognised.forget(agent))
       .catch((thrown) => {
         if (!stop.signal.aborted) failures.set(agent, errorInfoOf(thrown))
       })
@@ -96,7 +99,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
       ...(install && {
         install: { package: install.package, version: install.version, ...defined({ installed }) },
       }),
-      ...defined({ installing, installError }),
+      ...defined({ installing, installError, unrecognised: unrecognised.of(id) }),
     }
   }
 
@@ -126,6 +129,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   return {
     list,
     adapterFor,
+    observer: unrecognised.observer,
     async close() {
       for (const { stop } of running.values()) stop.abort()
       await Promise.all([...running.values()].map(({ ended }) => ended))

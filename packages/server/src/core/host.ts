@@ -5,7 +5,7 @@ import type { createSessionCreation, SessionCreation } from './create-session.ts
 import type { Environments } from './environment.ts'
 import { createFeedLoops, type FeedLoops } from './feed-loop.ts'
 import type { FolderTrust } from './folder-trust.ts'
-import { guardedObserver } from './host-observer.ts'
+import { bothObservers, guardedObserver } from './host-observer.ts'
 import type { HostOptions } from './host-options.ts'
 import { createHostSessions, type HostSessions } from './host-sessions.ts'
 import { createHostSettings } from './host-settings.ts'
@@ -92,7 +92,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     tools: createSessionTools(options.tools),
     toolEnv: options.toolEnv ?? (() => ({})),
     writeHandOff: options.writeHandOff,
-    observer: guardedObserver(options.observer, problem),
+    observer: guardedObserver(bothObservers(agents.observer, options.observer), problem),
     problem,
   }
   const sessions = new OpenSessions(services)

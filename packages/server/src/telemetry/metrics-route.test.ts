@@ -3,6 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { hostFor } from '../access/guarded-host.ts'
+import type { Principal } from '../access/principal.ts'
 import { colour, hostUnderTest, permission } from '../core/host-under-test.ts'
 import { createEmbedded } from '../embed.ts'
 import { serverUnderTest, testToken } from '../faces/http/server-under-test.ts'
@@ -71,6 +73,39 @@ describe('/metrics', () => {
     expect(count('permission.decide', 'not_found')).toBe(1)
     expect(count('unreadable', 'validation_error')).toBe(2)
     await server.close()
+  })
+
+  it('counts the messages that were not understood by agent, like the list of agents, which shows them only to principals without limits', async () => {
+    const telemetry = createTelemetry()
+    await using test = await hostUnderTest({ telemetry })
+    const session = await test.create()
+    await session.play(
+      ...Array.from({ length: 30 }, (_, n) => ({
+        type: 'unrecognised' as const,
+        native: { type: `hologram-${n % 20}`, payload: { secret: 'parsley' } },
+      })),
+    )
+    const families = readPrometheus(telemetry.metrics({ version: '1', clients: {}, waiting: {} }))
+    expect(sampleValue(families, 'parley_unrecognised_messages_total', { agent: 'scripted' })).toBe(30)
+    expect(families.get('parley_unrecognised_messages_total')?.samples).toHaveLength(1)
+
+    const [agent] = await test.host.agents()
+    expect(agent?.unrecognised).toMatchObject({ count: 30, since: expect.any(Number) })
+    expect(agent?.unrecognised?.kinds).toHaveLength(8)
+    expect(agent?.unrecognised?.kinds[0]).toEqual({
+      kind: 'hologram-0: no such native message is known',
+      count: 2,
+    })
+    expect(JSON.stringify(agent)).not.toContain('parsley')
+    const principal = (limits?: Principal['limits']): Principal => ({
+      person: { id: 'per_1', name: 'Ada' },
+      ...{ kind: 'token', id: 'tok_1', name: 'ci', scopes: new Set(['read']) },
+      ...(limits && { limits }),
+    })
+    const seenBy = async (who: Principal) => (await hostFor(test.host, who, 'http').agents())[0]
+    expect(await seenBy(principal())).toEqual(agent)
+    const limited = await seenBy(principal({ agents: ['scripted'] }))
+    expect([limited?.id, limited?.unrecognised]).toEqual(['scripted', undefined])
   })
 
   it('needs the token, and is refused without telemetry', async () => {

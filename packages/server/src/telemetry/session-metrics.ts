@@ -62,6 +62,7 @@ export function createSessionMetrics(): SessionMetrics {
     opened: (sessionId) => void live.add(sessionId),
     recorded(event, agent) {
       metrics.events.add([event.type])
+      if (event.type === 'agent.unrecognised') metrics.unrecognised.add([agent])
       if (event.type === 'agent.connected') connected.set(event.sessionId, agent)
       if (event.type === 'agent.disconnected') connected.delete(event.sessionId)
       if (event.type === 'task.updated') noteTask(tasks, event, agent)
@@ -149,6 +150,11 @@ function createInstruments() {
       name: 'parley_events_total',
       help: 'Events recorded, by type.',
       labels: ['type'],
+    }),
+    unrecognised: createCounter({
+      name: 'parley_unrecognised_messages_total',
+      help: 'Messages of agents that were not understood.',
+      labels: ['agent'],
     }),
     commands: createCounter({
       name: 'parley_commands_total',

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AgentAdapter } from '@parley/adapter-kit'
 import { installedVersion } from '@parley/adapter-kit/find-program'
-import { type AgentInfo, messageOf } from '@parley/protocol'
+import { type AgentInfo, defined, messageOf } from '@parley/protocol'
 import { builtInAdapters } from '../../adapters/index.ts'
 import { migrations } from '../../stores/migrations/index.ts'
 import { oldestNode } from '../../version.ts'
@@ -13,6 +13,7 @@ import { type Connected, findServer, isFolderHeld, silent } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
 import { machineChecks, serviceCheck } from '../doctor-machine.ts'
+import { messageChecks, storedMessages } from '../doctor-messages.ts'
 import { reachChecks } from '../doctor-reach.ts'
 import { worktreeChecks } from '../doctor-worktrees.ts'
 import { readOwner } from '../owner.ts'
@@ -187,33 +188,42 @@ async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promi
 
 async function agentChecks(
   server: Connected | undefined,
-  { dataDir, agents }: Configuration,
+  configuration: Configuration,
   context: Context,
 ): Promise<Check[]> {
-  const folder = agentsFolder(dataDir)
+  const { agents } = configuration
   let found: Probed[]
-  if (server) {
-    found = (await server.client.call('listAgents')).agents
-  } else {
-    try {
-      const adapters = builtInAdapters({
-        env: context.env,
-        agentsFolder: folder,
-        agents,
-        parley: context.commandLine,
-      })
-      found = await Promise.all(adapters.map((adapter) => probed(adapter, folder)))
-    } catch (thrown) {
-      return [fail('agents', (thrown as Error).message)]
-    }
+  try {
+    found = server
+      ? (await server.client.call('listAgents')).agents
+      : await agentsWithoutServer(configuration, context)
+  } catch (thrown) {
+    return [fail('agents', messageOf(thrown))]
   }
   const isWished = ({ id, install }: Probed) => agents[id] !== undefined || install?.installed !== undefined
   const rest = found.filter((agent) => !isWished(agent) && isNotSetUp(agent))
   const checks = found.filter((agent) => !rest.includes(agent)).map((agent) => agentCheck(agent))
-  return rest.length === 0 ? checks : [...checks, restCheck(rest, context)]
+  const messages = found.flatMap((agent) => messageChecks(agent, context))
+  return [...checks, ...messages, ...(rest.length === 0 ? [] : [restCheck(rest, context)])]
 }
 
-type Probed = Pick<AgentInfo, 'id' | 'found' | 'version' | 'usable' | 'signedIn' | 'hint' | 'install'>
+type Probed = Pick<
+  AgentInfo,
+  'id' | 'found' | 'version' | 'usable' | 'signedIn' | 'hint' | 'install' | 'unrecognised'
+>
+
+async function agentsWithoutServer(configuration: Configuration, context: Context): Promise<Probed[]> {
+  const folder = agentsFolder(configuration.dataDir)
+  const { env, commandLine: parley } = context
+  const adapters = builtInAdapters({ env, agentsFolder: folder, agents: configuration.agents, parley })
+  const messages = await storedMessages(configuration)
+  return Promise.all(
+    adapters.map(async (adapter) => ({
+      ...(await probed(adapter, folder)),
+      ...defined({ unrecognised: messages.get(adapter.id)?.total }),
+    })),
+  )
+}
 
 async function probed({ id, install, probe }: AgentAdapter, folder: string): Promise<Probed> {
   const installed = install && installedVersion(folder, id, install.package)

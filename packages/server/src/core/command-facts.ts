@@ -6,12 +6,16 @@ import type { SessionContext } from './session-services.ts'
 /** The facts that must be known before a command can be decided. */
 type Facts = Pick<DecideContext, 'continuedBy' | 'doneInFolder' | 'check' | 'highestPick'>
 
-/** The code is loaded on first use, because most commands need no facts. */
-export async function factsFor(command: Command, context: SessionContext): Promise<Facts> {
+/** `signal` cancels work in the folder. The code is loaded on first use, because most commands need no facts. */
+export async function factsFor(
+  command: Command,
+  context: SessionContext,
+  signal: AbortSignal,
+): Promise<Facts> {
   const { services, log } = context
   if (isFolderCommand(command)) {
     const { workInFolder } = await import('./folder-work.ts')
-    return { doneInFolder: await workInFolder(context, command) }
+    return { doneInFolder: await workInFolder(context, command, signal) }
   }
   switch (command.type) {
     case 'session.hand-over': {

@@ -89,6 +89,11 @@ function passOver(
   return { drafts: [passedOver, interrupted, ...paused, ...cancelRequests(requestsOfTurn(state))] }
 }
 
+/** True if the attempt was passed over and its worktree is still to be removed. */
+export function leavesWorktree({ round }: SessionState): boolean {
+  return round?.pick?.state === 'passed-over' && round.pick.due
+}
+
 function roundOf({ round }: SessionState): KnownRound {
   if (round) return round
   throw new ParleyError('conflict', 'This session is not an attempt of a round.')

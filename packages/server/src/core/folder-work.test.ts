@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
 import { createFolderChanges } from '../workspace/folder-changes.ts'
@@ -97,6 +98,39 @@ describe('a command that works in the folder', () => {
     stop()
     expect(deltas).toContainEqual({ type: 'command.progressed', commandId: 'commit', text: 'looking' })
     expect(await session.events('changes.committed')).toMatchObject([{ output: 'looking' }])
+  })
+
+  it('is completed and recorded before the server stops, if it is a merge that has begun', async () => {
+    const { test, git } = await tested()
+    await using _ = test
+    const main = git('symbolic-ref', '--short', 'HEAD').trim()
+    const cwd = join(realpathSync(folderForTest()), 'fix')
+    git('worktree', 'add', '-q', '-b', 'fix', cwd)
+    git('-C', cwd, 'commit', '-q', '--allow-empty', '-m', 'two')
+    const wait = `touch '${test.cwd}/held'; until [ -e '${test.cwd}/go' ]; do sleep 0.05; done`
+    const hook = `#!/bin/sh\n[ "$1" = prepared ] || exit 0\n${wait}\n`
+    writeFileSync(join(test.cwd, '.git/hooks/reference-transaction'), hook, { mode: 0o755 })
+    await test.host.trust(test.cwd)
+    await test.host.trust(cwd)
+    const session = await test.create({ cwd })
+    const { branch = '', commit = '', into } = await test.host.previewMerge(session.id)
+    const sides = { branch, commit, into: into?.branch ?? '', onto: into?.commit ?? '' }
+    const merging = session.command({ type: 'branch.merge', ...sides, folder: into?.folder ?? '' })
+    await expect.poll(() => existsSync(join(test.cwd, 'held'))).toBe(true)
+    const { host } = test
+    const closed = host.close()
+    const isClosing = () =>
+      host.create({ agent: 'scripted', cwd }).then(
+        () => 'open',
+        (error: unknown) => error instanceof ParleyError && error.code,
+      )
+    await expect.poll(isClosing).toBe('busy')
+    writeFileSync(join(test.cwd, 'go'), '')
+    await merging
+    await closed
+    await test.killAndRestart()
+    expect(git('rev-parse', main).trim()).toBe(commit)
+    expect(await session.events('branch.merged')).toMatchObject([{ branch: 'fix', commit }])
   })
 
   it('makes no commit while a turn runs', async () => {

@@ -8,7 +8,7 @@ import {
   type SessionState,
 } from '@parley/protocol'
 import { createProgress } from './command-progress.ts'
-import { ownWorktree } from './decide-worktree.ts'
+import { ownWorktree, waitsForWorktree } from './decide-worktree.ts'
 import type { CheckLogs, FolderChanges, FolderCommand, Looked } from './folder-changes.ts'
 import { isWithin } from './folder-trust.ts'
 import { readEvents } from './read-events.ts'
@@ -16,10 +16,17 @@ import { isTrusted, type SessionContext, type SessionServices } from './session-
 import { branchMadeFrom, settingsFor } from './session-worktrees.ts'
 
 /** Performs the operation of a command in the folder of the session, and returns the drafts that record it. */
-export async function workInFolder(context: SessionContext, command: FolderCommand): Promise<EventDraft[]> {
-  const { services, log, stopping: signal } = context
+export async function workInFolder(
+  context: SessionContext,
+  command: FolderCommand,
+  cancel: AbortSignal,
+): Promise<EventDraft[]> {
+  const { services, log, stopping } = context
+  const signal = AbortSignal.any([stopping, cancel])
   const changes = expectChanges(services)
   const { id: sessionId, cwd } = log.state
+  if (waitsForWorktree(log.state))
+    throw new ParleyError('conflict', 'The worktree of this session is not there, so nothing was changed.')
   const progress = createProgress(context, command.commandId)
   const work = {
     ...{ changes, cwd, sessionId, signal, progress: progress.tell },
@@ -101,17 +108,11 @@ async function draftsOf(
     case 'branch.merge':
       return [{ type: 'branch.merged', ...(await changes.merge(cwd, { ...work, command })) }]
     case 'worktree.fill':
-      expectReady(context)
+      ownWorktree(context.log.state)
       return [{ type: 'worktree.filled', ...(await changes.fillSubmodules(cwd, { ...work, command })) }]
     case 'pull-request.open':
       return [{ type: 'pull-request.opened', ...(await changes.openPullRequest(cwd, { ...work, command })) }]
   }
-}
-
-function expectReady({ log }: SessionContext): void {
-  const { phase } = ownWorktree(log.state)
-  if (phase !== 'ready')
-    throw new ParleyError('conflict', 'The worktree is not ready, so it cannot be filled.')
 }
 
 function expectNoTurn({ log }: SessionContext): void {

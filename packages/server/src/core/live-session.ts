@@ -37,6 +37,11 @@ export type SessionOwner = {
 
 /** The time for which a session that ends waits for a snapshot of its folder to complete. */
 const snapshotMs = 2_000
+/**
+ * The time for which a session that stops waits for its commands. Most of them are cancelled; a merge that has begun
+ * to write files is completed, because half of a merge would have to be undone by hand.
+ */
+const commandsMs = 10_000
 
 /**
  * One session while it is in memory: its log and the parts that work on it. Commands are recorded here; the loop
@@ -91,7 +96,8 @@ export class LiveSession {
     this.#checks = new SessionChecks(context)
     this.#pick = new PickSteps(context)
     const folder = { worktree: this.#worktree, restore: this.#restore, checks: this.#checks }
-    const parts = { agent: this.#agent, pick: this.#pick, ...folder }
+    const endFolderWork = () => this.#commands.endFolderWork()
+    const parts = { agent: this.#agent, pick: this.#pick, endFolderWork, ...folder }
     this.#loop = new SessionLoop(context, { ...parts, broker, toolCalls })
     this.#commands = createSessionCommands(context, this.#rejoin, (child) => owner.startAhead(child))
   }
@@ -223,6 +229,7 @@ export class LiveSession {
     }
     await this.#checks.stop(serverStopped)
     await this.#disconnectForGood('server-stopped', aborted)
+    await withinTime(this.#context.services.clock, commandsMs, this.#commands.settled())
     await this.log.close('closed')
   }
 

@@ -20,7 +20,7 @@ import type { LogPoint } from './point-before.ts'
 import { isSameSender, receiptHash } from './receipt-hash.ts'
 import type { Rejoin } from './rejoin.ts'
 import type { PlannedRestore } from './rewind-files.ts'
-import { type SessionContext, unknownAgentOf } from './session-services.ts'
+import { type SessionContext, type SessionServices, unknownAgentOf } from './session-services.ts'
 
 export type SessionCommands = {
   /**
@@ -29,6 +29,17 @@ export type SessionCommands = {
    */
   record(command: Command, by?: Actor): Promise<RecordedCommand>
   readonly busy: boolean
+  /** Resolves when the commands that are under way have been recorded or have failed. */
+  settled(): Promise<void>
+  /** Cancels the commands that work in the folder of the session, and resolves when they have ended. */
+  endFolderWork(): Promise<void>
+}
+
+type UnderWay = {
+  readonly hash: string
+  readonly receipt: Promise<RecordedCommand>
+  /** Cancels the work in the folder. */
+  readonly ending: AbortController
 }
 
 /** `fresh` is false for a repeated command. */
@@ -41,28 +52,27 @@ export function createSessionCommands(
   startAhead: (sessionId: string) => void,
 ): SessionCommands {
   const { services, log } = context
-  const underWay = new Map<string, { hash: string; receipt: Promise<RecordedCommand> }>()
+  const underWay = new Map<string, UnderWay>()
 
-  async function execute(command: Command, hash: string, by?: Actor): Promise<RecordedCommand> {
+  async function execute(
+    command: Command,
+    { hash, signal, by }: { hash: string; signal: AbortSignal; by: Actor | undefined },
+  ): Promise<RecordedCommand> {
     const { commandId } = command
     const earlier = await services.store.receipt(log.sessionId, commandId)
     if (earlier) return { receipt: repeated(command, hash, earlier), fresh: false }
     const agent = agentFor(context, command)
     let point: LogPoint | undefined
     const decideContext = (): DecideContext => ({
-      now: services.clock.now(),
-      ids: services.ids,
+      ...contextOf(services),
       agent,
-      maxQueue: services.limits.maxQueue,
-      rules: services.rules.at(services.place),
-      place: services.place,
       ...(by && { actor: by }),
       point,
       mustWait: rejoin.isRequired || services.awaits !== undefined,
     })
     point = await pointFor(command, context, decideContext())
     const planned = await restorePlan(command, context, point)
-    const facts = await factsFor(command, context)
+    const facts = await factsFor(command, context, signal)
     const copy = await copyFor(command, context, decideContext())
     let receipt: Receipt = { commandId, seq: 0 }
     const recorded = log.transact((state) => {
@@ -91,6 +101,10 @@ export function createSessionCommands(
     return { receipt, fresh: true }
   }
 
+  async function settled(): Promise<void> {
+    await Promise.allSettled([...underWay.values()].map(({ receipt }) => receipt))
+  }
+
   return {
     get busy() {
       return underWay.size > 0
@@ -99,15 +113,25 @@ export function createSessionCommands(
       const hash = receiptHash(command, by)
       const same = underWay.get(command.commandId)
       if (same) return { receipt: (await repeated(command, hash, same)).receipt, fresh: false }
-      const recorded = execute(command, hash, by)
-      underWay.set(command.commandId, { hash, receipt: recorded })
+      const ending = new AbortController()
+      const recorded = execute(command, { hash, signal: ending.signal, by })
+      underWay.set(command.commandId, { hash, receipt: recorded, ending })
       try {
         return await recorded
       } finally {
         underWay.delete(command.commandId)
       }
     },
+    settled,
+    endFolderWork() {
+      for (const { ending } of underWay.values()) ending.abort()
+      return settled()
+    },
   }
+}
+
+function contextOf({ clock, ids, limits, rules, place }: SessionServices) {
+  return { now: clock.now(), ids, maxQueue: limits.maxQueue, rules: rules.at(place), place }
 }
 
 /**

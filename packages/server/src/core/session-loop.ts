@@ -15,6 +15,7 @@ import {
 import type { CloseReason } from './agent-link.ts'
 import { type BackgroundWatch, createBackgroundWatch } from './background-watch.ts'
 import { hasUsableAnswer } from './carried-answers.ts'
+import { leavesWorktree } from './decide-round.ts'
 import { waitsForWorktree } from './decide-worktree.ts'
 import { requestsOfTurn } from './end-turn.ts'
 import type { FileRestore } from './file-restore.ts'
@@ -38,6 +39,8 @@ export type LoopParts = {
   readonly restore: FileRestore
   readonly checks: SessionChecks
   readonly pick: PickSteps
+  /** Cancels the commands that work in the folder, and resolves when they have ended. */
+  readonly endFolderWork: () => Promise<void>
 }
 
 /**
@@ -332,7 +335,7 @@ export class SessionLoop {
 
   /** Ends everything that runs in the folder of the session. */
   async #leaveFolder(): Promise<void> {
-    await this.#parts.checks.stop(checkStopped)
+    await Promise.all([this.#parts.checks.stop(checkStopped), this.#parts.endFolderWork()])
     await this.disconnect('closed')
   }
 
@@ -373,11 +376,6 @@ function nextAction(state: SessionState, begun: string | undefined): Action {
   if (turn.turnId === begun || isAsked) return { type: 'wait' }
   if (turn.cause?.by === 'agent' && !turn.parked) return { type: 'watch-own-turn', turnId: turn.turnId }
   return { type: 'begin-turn', turn }
-}
-
-/** Whether the attempt was passed over, so that its worktree is no longer needed. */
-function leavesWorktree({ round }: SessionState): boolean {
-  return round?.pick?.state === 'passed-over' && round.pick.due
 }
 
 /** True if the turn and all background tasks wait for a person: no process is needed until there is an answer. */

@@ -5,10 +5,12 @@ import { processMarks } from '@parley/adapter-kit/marked-processes'
 import type { NewWorktree, ProjectSettings } from '@parley/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
+import { createFolderChanges } from '../workspace/folder-changes.ts'
 import { createProjectCommands } from '../workspace/project-commands.ts'
 import { createSessionFolder } from '../workspace/session-folder.ts'
 import { createWorktrees } from '../workspace/worktrees.ts'
 import { type HostUnderTestOptions, hostUnderTest, type SessionUnderTest } from './host-under-test.ts'
+import type { Worktrees } from './worktrees.ts'
 
 export function git(folder: string, ...args: string[]): string {
   const who = ['-c', 'user.name=p', '-c', 'user.email=p@example.com']
@@ -25,21 +27,21 @@ export function write(folder: string, files: Record<string, string>): void {
 type Given = Pick<HostUnderTestOptions, 'limits'> & {
   readonly settings?: Partial<ProjectSettings>
   readonly freeBytes?: () => Promise<number>
+  /** Changes the worktrees of the host, for example to hold an operation. */
+  readonly wrap?: (worktrees: Worktrees) => Worktrees
 }
 
 /** A host with a repository of two commits, ignored files, and one change that is not committed. */
-export async function tested({ settings = {}, freeBytes, ...options }: Given = {}) {
+export async function tested({ settings = {}, freeBytes, wrap = (same) => same, ...options }: Given = {}) {
   const root = join(folderForTest(), 'worktrees')
   mkdirSync(root)
   const sessionFolder = createSessionFolder({ env: process.env, root: folderForTest() })
-  const worktrees = createWorktrees({
-    env: process.env,
-    root,
-    marks: processMarks,
-    ...(freeBytes && { freeBytes }),
-  })
+  const worktrees = wrap(
+    createWorktrees({ env: process.env, root, marks: processMarks, ...(freeBytes && { freeBytes }) }),
+  )
   const projectCommands = createProjectCommands({ env: process.env, marks: processMarks })
-  const test = await hostUnderTest({ sessionFolder, worktrees, projectCommands, ...options })
+  const folderChanges = createFolderChanges({ env: process.env, folders: sessionFolder })
+  const test = await hostUnderTest({ sessionFolder, folderChanges, worktrees, projectCommands, ...options })
   onTestFinished(() => test[Symbol.asyncDispose]())
   const repository = realpathSync(test.cwd)
   git(repository, 'init', '-q', '-b', 'main')

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
@@ -232,6 +232,23 @@ describe('removing a worktree', () => {
     expect(branches(repository)).toEqual(['main', 'topic/it'])
     await session.command({ type: 'worktree.remove' })
     await reaches(session, 'removed')
+  })
+
+  it('ends a command that works in the worktree', async () => {
+    const { test, repository, session, path, head } = await worked()
+    await test.host.trust(repository)
+    git(repository, 'config', 'user.name', 'p')
+    git(repository, 'config', 'user.email', 'p@example.com')
+    const hook = `#!/bin/sh\ntouch '${repository}/held'\nuntil [ -e '${repository}/go' ]; do sleep 0.05; done\n`
+    writeFileSync(join(repository, '.git/hooks/pre-commit'), hook, { mode: 0o755 })
+    const file = { path: 'a.txt', blob: git(path, 'hash-object', 'a.txt') }
+    const committing = session.command({ type: 'changes.commit', message: 'x', files: [file] })
+    const refused = expect(committing).rejects.toMatchObject({ code: 'cancelled' })
+    await expect.poll(() => existsSync(join(repository, 'held'))).toBe(true)
+    await session.command({ type: 'worktree.remove' })
+    await reaches(session, 'removed')
+    await refused
+    expect(git(repository, 'rev-parse', 'topic/it')).toBe(head)
   })
 
   it('that was done by hand leaves a session that can be read until the worktree is restored', async () => {

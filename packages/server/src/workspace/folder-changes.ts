@@ -1,4 +1,4 @@
-import type { PullRequestInfo } from '@parley/protocol'
+import { ParleyError, type PullRequestInfo } from '@parley/protocol'
 import type { CheckLogs, FolderChanges } from '../core/folder-changes.ts'
 import { findRepository } from './repository.ts'
 import type { ShadowedFolders } from './shadowed-folders.ts'
@@ -17,32 +17,29 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
     loading ??= git()
     return { gitIn: await loading, folders }
   }
-  const turns = createTurns()
-  /** Commands in the same repository run one after the other. */
-  const inTurn = async <Result>(folder: string, work: () => Promise<Result>) =>
-    turns((await findRepository(folder))?.commonDir ?? folder, work)
+  const inTurn = createInTurn()
   const asking = createAsking<PullRequestInfo>()
   const askingLogs = createAsking<CheckLogs>()
   return {
     async discard(folder, asked) {
       const { discard } = await import('./discard.ts')
-      return inTurn(folder, async () => discard(await parts(), folder, asked))
+      return inTurn(folder, asked, async () => discard(await parts(), folder, asked))
     },
     async restore(folder, asked) {
       const { restoreDiscarded } = await import('./discard.ts')
-      return inTurn(folder, async () => restoreDiscarded(await parts(), folder, asked))
+      return inTurn(folder, asked, async () => restoreDiscarded(await parts(), folder, asked))
     },
     async stage(folder, asked) {
       const { stage } = await import('./stage.ts')
-      await inTurn(folder, async () => stage((await parts()).gitIn, folder, asked))
+      await inTurn(folder, asked, async () => stage((await parts()).gitIn, folder, asked))
     },
     async commit(folder, asked) {
       const { commit } = await import('./commit.ts')
-      return inTurn(folder, async () => commit((await parts()).gitIn, folder, asked))
+      return inTurn(folder, asked, async () => commit((await parts()).gitIn, folder, asked))
     },
     async push(folder, asked) {
       const { push } = await import('./push.ts')
-      return inTurn(folder, async () => push((await parts()).gitIn, folder, asked))
+      return inTurn(folder, asked, async () => push((await parts()).gitIn, folder, asked))
     },
     async branch(folder, { trusts, ...choice }) {
       const [{ branchInfo }, { folderGit }] = await Promise.all([
@@ -57,15 +54,17 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
     },
     async merge(folder, asked) {
       const { merge } = await import('./merge.ts')
-      return inTurn(folder, async () => merge((await parts()).gitIn, folder, asked))
+      return inTurn(folder, asked, async () => merge((await parts()).gitIn, folder, asked))
     },
     async fillSubmodules(folder, asked) {
       const { fillSubmodules } = await import('./submodules.ts')
-      return inTurn(folder, async () => fillSubmodules((await parts()).gitIn, folder, asked))
+      // Cloning can take long, and does not change what the other commands read.
+      const when = { signal: asked.signal, kind: 'fill' }
+      return inTurn(folder, when, async () => fillSubmodules((await parts()).gitIn, folder, asked))
     },
     async openPullRequest(folder, asked) {
       const { openPullRequest } = await import('./pull-request.ts')
-      const opening = inTurn(folder, async () => openPullRequest((await parts()).gitIn, folder, asked))
+      const opening = inTurn(folder, asked, async () => openPullRequest((await parts()).gitIn, folder, asked))
       return opening.finally(() => asking.forget(folder))
     },
     checkLogs: (folder, asked) =>
@@ -80,6 +79,33 @@ export function createFolderChanges({ env, folders }: FolderChangesOptions): Fol
       }),
   }
 }
+
+/**
+ * Commands in the same repository run one after the other. A command that is cancelled while it waits does not begin.
+ * Commands of another `kind` do not wait for each other.
+ */
+function createInTurn() {
+  const turns = createTurns()
+  return async <Result>(
+    folder: string,
+    { signal, kind = '' }: { readonly signal: AbortSignal; readonly kind?: string },
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
+    const repository = (await findRepository(folder))?.commonDir ?? folder
+    const { promise: ended, reject } = Promise.withResolvers<never>()
+    let hasBegun = false
+    const end = () => hasBegun || reject(cancelled())
+    signal.addEventListener('abort', end, { once: true })
+    const result = turns(JSON.stringify([repository, kind]), async () => {
+      if (signal.aborted) throw cancelled()
+      hasBegun = true
+      return work()
+    })
+    return Promise.race([result, ended]).finally(() => signal.removeEventListener('abort', end))
+  }
+}
+
+const cancelled = () => new ParleyError('cancelled', 'The command was cancelled before it began.')
 
 /** The time for which an answer of a remote is reused, in milliseconds. */
 const freshMs = 10_000

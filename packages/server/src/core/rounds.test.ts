@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewRoundInput, Round } from '@parley/protocol'
 import { projectIdOf } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { type HostUnderTest, SessionUnderTest } from './host-under-test.ts'
 import { attemptSessionId, roundIdFrom } from './round-attempts.ts'
+import type { Worktrees } from './worktrees.ts'
 import { branches, git, reaches, shell, tested, worktreeOf, write } from './worktrees-under-test.ts'
 
 const two = [{ agent: 'scripted' }, { agent: 'scripted', model: 'scripted-small' }]
@@ -240,6 +241,51 @@ describe('a pick', () => {
     ])
     const { picked, attempts } = await shown()
     expect(attempts.find(({ attempt }) => attempt === picked)?.pick).toBe('picked')
+  })
+
+  it('of an attempt that was passed over before keeps its worktree, even if that is being examined for its removal', async () => {
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const wrap = (worktrees: Worktrees): Worktrees => ({
+      ...worktrees,
+      async examine(worktree) {
+        begun.resolve()
+        await released.promise
+        return worktrees.examine(worktree)
+      },
+    })
+    const { test, sessions } = await withRound({}, { wrap })
+    const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
+    await worked(sessions)
+    await one.command({ type: 'attempt.pick' })
+    await begun.promise
+    await other.command({ type: 'attempt.pick' })
+    released.resolve()
+    await reaches(one, 'removed')
+    await settled(other)
+    await test.restart()
+    expect((await worktreeOf(other))?.phase).toBe('ready')
+    expect(await other.events('worktree.requested')).toEqual([])
+  })
+
+  it('can be changed to an attempt whose folder somebody has deleted, and its changes remain known', async () => {
+    const { test, repository, round, sessions } = await withRound()
+    const [one, other] = sessions as [SessionUnderTest, SessionUnderTest]
+    await worked(sessions)
+    const path = await pathOf(other)
+    git(path, 'add', 'made.txt')
+    git(path, 'commit', '-qm', 'made')
+    await other.when(({ snapshots }) => snapshots?.turns.at(-1)?.after !== undefined)
+    const last = (await other.state()).snapshots?.turns.at(-1)?.after?.tree
+    rmSync(path, { recursive: true })
+    await one.command({ type: 'attempt.pick' })
+    await reaches(other, 'removed')
+    expect((await test.host.attemptFiles(round.id))[1]).toMatchObject({
+      folder: { path: repository },
+      last: { tree: last },
+    })
+    await other.command({ type: 'attempt.pick' })
+    await reaches(other, 'ready')
+    expect(git(path, 'log', '-1', '--format=%s')).toBe('made')
   })
 
   it.each([1, 2, 3, 4, 5])('is completed by a restart after step %i, and so is its change', async (step) => {

@@ -51,7 +51,10 @@ export type RoundPage = { readonly rounds: Round[]; readonly cursor?: string }
 export type AttemptFiles = {
   readonly attempt: number
   readonly sessionId: string
-  /** A folder from which the snapshots can be read: that of the session, or the one its worktree was made from. */
+  /**
+   * A folder from which the snapshots can be read: that of the session or, if its worktree was removed, the
+   * corresponding folder of the work tree from which it was made, which may not exist.
+   */
   readonly folder: { readonly path: string; readonly trusted: boolean }
   /** Whether the folder is on this machine. */
   readonly isHere: boolean
@@ -184,13 +187,18 @@ function firstListed(attempts: readonly FoundAttempt[]): string | undefined {
 function filesOf(services: SessionServices, { state, place }: FoundAttempt): AttemptFiles {
   const { id: sessionId, round, cwd, worktree, snapshots } = state
   const isGone = worktree?.phase === 'removed' || worktree?.phase === 'restoring'
-  const saved = worktree?.saved?.tree ?? worktree?.removed?.tree
+  const saved = isGone ? (worktree.saved?.tree ?? worktree.removed?.tree) : undefined
+  // Without its last tree, a removed worktree has nothing to compare: the folder below has other files.
+  const isKnown = !isGone || saved !== undefined
   return {
     attempt: round?.attempt ?? 0,
     sessionId,
-    folder: { path: isGone ? worktree.source : cwd, trusted: isTrusted(services, state, place) },
+    folder: {
+      path: isGone ? worktree.source + cwd.slice(worktree.path.length) : cwd,
+      trusted: isTrusted(services, state, place),
+    },
     isHere: place === services.place,
-    ...(snapshots && { first: snapshots.first }),
-    ...(isGone && saved !== undefined && { last: { tree: saved } }),
+    ...(snapshots && isKnown && { first: snapshots.first }),
+    ...(saved !== undefined && { last: { tree: saved } }),
   }
 }

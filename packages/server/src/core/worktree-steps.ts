@@ -11,6 +11,7 @@ import {
   type SessionState,
   type SetupRun,
 } from '@parley/protocol'
+import { leavesWorktree } from './decide-round.ts'
 import { ownWorktree } from './decide-worktree.ts'
 import { refuseIf } from './decision.ts'
 import type { FolderSnapshot } from './session-folder.ts'
@@ -75,15 +76,7 @@ export class WorktreeSteps {
     const { worktrees } = this.#context.services
     if (!worktrees || worktree?.phase !== 'ready' || (await worktrees.isThere(worktree))) return
     if (worktree.of !== undefined) throw goneElsewhere(worktree.of)
-    const { snapshots } = this.#state
-    const last = snapshots?.turns.at(-1)
-    const { tree, head } = last?.after ?? last?.before ?? snapshots?.first ?? { head: worktree.base }
-    await this.#record('ready', {
-      type: 'worktree.removed',
-      branch: 'kept',
-      missing: true,
-      ...defined({ head, tree }),
-    })
+    await this.#record('ready', { type: 'worktree.removed', branch: 'kept', ...lastKnown(this.#state) })
   }
 
   /**
@@ -125,12 +118,11 @@ export class WorktreeSteps {
     const { keptFor } = await import('./left-worktree.ts')
     const kept = await keptFor(this.#context.services, this.#state, worktree)
     if (this.#context.stopping.aborted) return
-    await this.#record(
-      worktree.phase,
-      kept
-        ? { type: 'worktree.kept', ...kept }
-        : { type: 'worktree.requested', action: 'remove', branch: 'keep' },
-    )
+    const draft: EventDraft = kept
+      ? { type: 'worktree.kept', ...kept }
+      : { type: 'worktree.requested', action: 'remove', branch: 'keep' }
+    // Meanwhile, the attempt may have been picked again.
+    await this.#record(worktree.phase, draft, leavesWorktree)
   }
 
   async #make(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
@@ -245,8 +237,8 @@ export class WorktreeSteps {
   async #remove(worktrees: Worktrees, worktree: KnownWorktree): Promise<void> {
     const { sessionFolder } = this.#context.services
     const { id: sessionId } = this.#state
-    const { path, saved, request } = worktree
-    if (!saved && worktree.made && (await worktrees.isThere(worktree))) {
+    const { path, saved, made, request, removed } = worktree
+    if (!saved && made && (await worktrees.isThere(worktree))) {
       const taken = await sessionFolder?.snapshot(path, { sessionId })
       if (!taken)
         throw new ParleyError(
@@ -255,8 +247,10 @@ export class WorktreeSteps {
         )
       return this.#record('removing', askedSnapshot(taken))
     }
-    const left = saved ?? { head: worktree.base }
-    const branch = await worktrees.remove(worktree, { branch: request?.branch ?? 'keep', ...left })
+    // A complete worktree without a folder was deleted by hand.
+    const gone = made ? lastKnown(this.#state) : { head: worktree.base }
+    const left = saved ? { ...saved, ...defined({ missing: removed?.missing }) } : gone
+    const branch = await worktrees.remove(worktree, { branch: request?.branch ?? 'keep', head: left.head })
     await this.#record('removing', { type: 'worktree.removed', branch, ...left })
   }
 
@@ -265,13 +259,24 @@ export class WorktreeSteps {
     await this.#record(phase, { type: 'worktree.failed', action, error: errorInfoOf(thrown) })
   }
 
-  /** Records nothing if the phase has changed meanwhile. */
-  async #record(phase: KnownWorktree['phase'], draft: EventDraft): Promise<void> {
-    const change = ({ worktree }: SessionState): Transaction => ({
-      drafts: worktree?.phase === phase ? [draft] : [],
+  /** Records nothing if the phase has changed meanwhile, or if `isDue` refuses the present state. */
+  async #record(
+    phase: KnownWorktree['phase'],
+    draft: EventDraft,
+    isDue: (state: SessionState) => boolean = () => true,
+  ): Promise<void> {
+    const change = (state: SessionState): Transaction => ({
+      drafts: state.worktree?.phase === phase && isDue(state) ? [draft] : [],
     })
     await this.#context.persist(change)
   }
+}
+
+/** The last snapshot of a worktree whose folder was deleted by hand. */
+function lastKnown({ snapshots, worktree }: SessionState) {
+  const last = snapshots?.turns.at(-1)
+  const { tree, head } = last?.after ?? last?.before ?? snapshots?.first ?? { head: worktree?.base }
+  return { missing: true as const, ...defined({ head, tree }) }
 }
 
 function askedSnapshot({ tree, head, leftOut }: FolderSnapshot): EventDraft {

@@ -29,6 +29,12 @@ describe('a session with a worktree', () => {
     expect(test.problems).toEqual([])
   })
 
+  it('has a branch of its own, even if another worktree with the same words is being made', async () => {
+    const { create } = await tested()
+    const sessions = await Promise.all([1, 2].map(() => create({}, { title: 'Same words' })))
+    for (const session of sessions) await reaches(session, 'ready')
+  })
+
   it('queues its first prompt until the command of the project has prepared the worktree', async () => {
     const { test, repository, create } = await tested({
       settings: {

@@ -6,6 +6,7 @@ import type { HowToMake, Made, RemovedBranch } from '../core/worktrees.ts'
 import type { GitIn } from './git.ts'
 import { removeFolder } from './remove-folder.ts'
 import { findRepository } from './repository.ts'
+import type { ReservedBranches } from './reserved-branches.ts'
 import type { GitResult } from './run-git.ts'
 import { copyFiles } from './worktree-files.ts'
 import {
@@ -28,6 +29,7 @@ export type FolderParts = {
   readonly freeBytes: (folder: string) => Promise<number>
   /** Ends the processes that an earlier attempt has left running. */
   readonly endProcesses: (path: string) => void
+  readonly reserved: ReservedBranches
 }
 
 /** No worktree is made if the disk has less free space than this. */
@@ -65,6 +67,8 @@ export async function makeFolder(
   } catch (error) {
     if (!how.signal.aborted) await discardFolder(parts, worktree, { branch: how.branch ?? 'delete' })
     throw error
+  } finally {
+    parts.reserved.release(sessionOf(worktree.path) ?? '')
   }
 }
 

@@ -5,6 +5,7 @@ import type { Worktrees } from '../core/worktrees.ts'
 import { branchOf } from './folder.ts'
 import { createGitIn } from './git.ts'
 import { headOf } from './head.ts'
+import { createReservedBranches } from './reserved-branches.ts'
 import { type ProcessMarks, runCommand } from './run-command.ts'
 import type { Environment } from './run-git.ts'
 import { emptySubmodules } from './submodules.ts'
@@ -30,7 +31,7 @@ export function createWorktreeFolders({
 }: WorktreesOptions): Worktrees {
   const gitIn = createGitIn(env)
   const endProcesses = (path: string) => marks?.end(path)
-  const parts = { gitIn, root, freeBytes, endProcesses }
+  const parts = { gitIn, root, freeBytes, endProcesses, reserved: createReservedBranches() }
   return {
     offer: (folder, wanted) => offerWorktree(parts, folder, wanted),
     plan: (folder, asked) => planWorktree(parts, folder, asked),

@@ -26,8 +26,7 @@ export async function planWorktree(
     commit === undefined ? baseOf(look, workTree, asked.base) : commitOf(look, workTree, commit)
   const base = at ? { ...at, commit: at.base } : await found()
   const named = { words, sessionId, ...defined({ suffix: asked.suffix }) }
-  const branch = asked.branch ?? (await freeBranch(look, named))
-  if (asked.branch !== undefined) await expectFree(look, asked.branch)
+  const branch = await reserveBranch(parts, look, commonDir, { ...named, asked: asked.branch })
   const copy = base.remote ? [] : await filesToCopy(look, workTree, asked.copy, wanted)
   const path = join(await realpath(parts.root), folderName(project, sessionId))
   const worktree: PlannedWorktree = {
@@ -84,15 +83,40 @@ async function commitOf(look: Look, workTree: string, commit: string): Promise<B
   return { commit, ...defined({ from: isHead ? await branchOf(workTree) : undefined }) }
 }
 
-async function expectFree(look: Look, branch: string): Promise<void> {
-  const taken = await taking(look, branch)
+/** Chooses the name of the branch, and reserves it until the worktree is made. */
+async function reserveBranch(
+  { reserved }: Pick<FolderParts, 'reserved'>,
+  look: Look,
+  repository: string,
+  { asked, ...named }: Named & { readonly asked: string | undefined },
+): Promise<string> {
+  const { sessionId } = named
+  const taken = (name: string) => taking(look, name, reserved.of(repository, sessionId))
+  for (;;) {
+    if (asked !== undefined) await expectFree(taken, asked)
+    const branch = asked ?? (await freeBranch(taken, named))
+    // Meanwhile, another session may have reserved it.
+    if (reserved.add(repository, sessionId, branch)) return branch
+  }
+}
+
+/** The branch that prevents a branch with this name; undefined if there is none. */
+type Taking = (branch: string) => Promise<string | undefined>
+
+async function expectFree(taking: Taking, branch: string): Promise<void> {
+  const taken = await taking(branch)
   if (taken === undefined) return
   const message = `The branch ${taken} exists already. Choose another name.`
   throw new ParleyError('conflict', message, { details: { branch: taken } })
 }
 
-/** The existing branch that prevents a branch with this name; undefined if there is none. */
-async function taking(look: Look, branch: string): Promise<string | undefined> {
+/** `reserved` are the branches of other worktrees that are not made yet. */
+async function taking(
+  look: Look,
+  branch: string,
+  reserved: ReadonlySet<string>,
+): Promise<string | undefined> {
+  if (reserved.has(branch)) return branch
   const parts = branch.split('/')
   const names = parts.map((_, index) => parts.slice(0, index + 1).join('/'))
   // Such a pattern also matches the branches below a name.
@@ -107,18 +131,17 @@ async function taking(look: Look, branch: string): Promise<string | undefined> {
 
 const prefix = 'parley'
 
+type Named = { readonly words: string; readonly sessionId: string; readonly suffix?: string }
+
 /** A branch name that is not taken: words of the prompt, with a number if necessary. */
-async function freeBranch(
-  look: Look,
-  { words, sessionId, suffix }: { words: string; sessionId: string; suffix?: string },
-): Promise<string> {
+async function freeBranch(taking: Taking, { words, sessionId, suffix }: Named): Promise<string> {
   const own = sessionId.slice(-8)
   const slug = [slugOf(words) || own, suffix && slugOf(suffix)].filter(Boolean).join('-')
   // With a suffix, other branches are planned at the same time and could get the same number.
   const numbers = suffix ? [] : [2, 3, 4, 5, 6, 7, 8, 9]
-  const folder = (await taking(look, prefix)) === prefix ? `${prefix}-` : `${prefix}/`
+  const folder = (await taking(prefix)) === prefix ? `${prefix}-` : `${prefix}/`
   for (const name of [slug, ...numbers.map((number) => `${slug}-${number}`), `${slug}-${own}`])
-    if ((await taking(look, folder + name)) === undefined) return folder + name
+    if ((await taking(folder + name)) === undefined) return folder + name
   throw new ParleyError('conflict', 'No name is free for the branch. Choose one.')
 }
 

@@ -129,14 +129,22 @@ export async function shareTrees({ gitDir }: Shadow, from: string, to: string): 
 
 const pruneAfterMs = 60 * 60 * 1000
 
+/** The git directories of the shadows in which trees of a session are kept. */
+export async function shadowsWith(root: string, sessionId: string): Promise<string[]> {
+  const all = (await readdir(root).catch(() => [])).map((name) => join(root, name))
+  const found = await Promise.all(all.map((gitDir) => stat(refsOf(gitDir, sessionId)).catch(() => undefined)))
+  return all.filter((_, index) => found[index])
+}
+
 /**
  * Drops the trees of a session. If no other session has trees in the shadow, removes the shadow. Otherwise calls
- * `prune`, at most once in `pruneAfterMs`, to remove unused objects.
+ * `prune`, at most once in `pruneAfterMs`, to remove unused objects. Without `prune`, the next call with `prune`
+ * removes them.
  */
 export async function forgetTrees(
-  { gitDir }: Shadow,
+  { gitDir }: Pick<Shadow, 'gitDir'>,
   sessionId: string,
-  prune: () => Promise<unknown>,
+  prune?: () => Promise<unknown>,
 ): Promise<void> {
   await rm(refsOf(gitDir, sessionId), { recursive: true, force: true })
   const left = await readdir(join(gitDir, 'refs/snapshots')).catch(() => [])
@@ -146,6 +154,7 @@ export async function forgetTrees(
     await rm(gone, { recursive: true, force: true, maxRetries: 3 })
     return
   }
+  if (!prune) return
   const pruned = await stat(join(gitDir, 'pruned')).catch(() => undefined)
   if (pruned && Date.now() - pruned.mtimeMs < pruneAfterMs) return
   await writeFile(join(gitDir, 'pruned'), '')

@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defined, hasCode, ParleyError } from '@parley/protocol'
 import type { SessionFolder, SnapshotOptions } from '../core/session-folder.ts'
@@ -6,7 +6,7 @@ import { createGitIn, createShadowGit } from './git.ts'
 import { headOf } from './head.ts'
 import { inWorkTree } from './in-work-tree.ts'
 import type { Entries } from './restore.ts'
-import { forgetTrees, keepTree, shareTrees } from './shadow.ts'
+import { forgetTrees, keepTree, shadowsWith, shareTrees } from './shadow.ts'
 import { openShadow, type ShadowFolder } from './shadow-folder.ts'
 import { restoring } from './shadow-restore.ts'
 import { type TakenTree, takeTree } from './snapshot.ts'
@@ -88,6 +88,12 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
       await inTurn(shadow.gitDir, () => shareTrees(shadow, sessionId, fork))
     },
     async forget(folder, sessionId) {
+      // A folder that is gone, such as a removed worktree, does not lead to its project.
+      if (!(await stat(folder).catch(() => undefined))) {
+        for (const gitDir of await shadowsWith(root, sessionId))
+          await inTurn(gitDir, () => forgetTrees({ gitDir }, sessionId))
+        return
+      }
       // A folder that does not support snapshots has none to forget.
       const at = await open(folder).catch((error: unknown) => {
         if (!hasCode(error, 'not_supported')) throw error

@@ -41,8 +41,11 @@ export const worktreeFolds: Folds = {
     changed(state, event, { phase: 'preparing', made: defined({ copied, leftOut, restored }) }),
   'worktree.prepared': (state, { setup, submodules, ...event }) =>
     changed(state, event, { phase: 'ready', setup, submodules, saved: undefined, removed: undefined }),
-  'worktree.filled': (state, event) =>
-    changed(state, { ...event, at: state.worktree?.since ?? event.at }, { submodules: undefined }),
+  // Nobody uses the worktree again by filling it, so it is still removed if the attempt was passed over.
+  'worktree.filled': (state, event) => ({
+    ...changed(state, { ...event, at: state.worktree?.since ?? event.at }, { submodules: undefined }),
+    ...defined({ round: state.round }),
+  }),
   'worktree.failed': (state, { action, error, setup, ...event }) =>
     changed(state, event, {
       phase: afterFailure[action] ?? 'failed',

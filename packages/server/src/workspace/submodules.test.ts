@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
@@ -51,6 +51,22 @@ it('the empty submodules of a trusted worktree are checked out, and those with f
     'lib',
     'sub/other lib',
   ])
+}, 60_000)
+
+it('a submodule that an interrupted command has cloned, but not checked out, is checked out by the next one', async () => {
+  const env = personWithFiles()
+  const { worktree, worktrees, folder } = await withSubmodules(env)
+  const { fill } = peopleIn(folder, { env, trusted: true })
+  await fill()
+  for (const name of readdirSync(join(folder, 'lib')).filter((one) => one !== '.git'))
+    rmSync(join(folder, 'lib', name), { recursive: true })
+  // An entry that `.gitmodules` does not name, as `git add` makes it for a repository in the folder.
+  const commit = git(folder, 'rev-parse', 'HEAD')
+  git(folder, 'update-index', '--add', '--cacheinfo', `160000,${commit.trim()},stray`)
+  expect(await worktrees.emptySubmodules(worktree)).toBe(1)
+  expect((await fill()).submodules).toEqual(['lib'])
+  expect(readFileSync(join(folder, 'lib/lib.txt'), 'utf8')).toBe('lib\n')
+  expect(readFileSync(join(folder, 'lib/inner/deep.txt'), 'utf8')).toBe('deep\n')
 }, 60_000)
 
 it('a submodule in a folder of the machine is cloned only if the person has permitted that', async () => {

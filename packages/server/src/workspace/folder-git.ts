@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { ParleyError } from '@parley/protocol'
 import type { GitFolder, GitIn, Look } from './git.ts'
 import { findRepository, type Repository } from './repository.ts'
@@ -20,6 +21,11 @@ export async function folderGit(
   folder: string,
   trusts: (folder: string) => boolean,
 ): Promise<FolderGit> {
+  // Without this check, a folder that is gone would lead to a repository above it.
+  if (!(await stat(folder).catch(() => undefined)))
+    throw new ParleyError('not_found', `The folder ${folder} does not exist any more.`, {
+      details: { gone: folder },
+    })
   const repository = await findRepository(folder)
   if (!repository) throw new ParleyError('not_supported', 'This folder is not a git repository.')
   const { workTree } = repository

@@ -31,6 +31,7 @@ export const MergePreview = z.object({
     .meta({ description: 'The commits to merge, the latest first, at most 100' }),
   commitCount: z.int(),
   files: z.array(FileChange).meta({ description: 'The files that change, at most 2,000' }),
+  filesCut: z.literal(true).optional().meta({ description: 'More files change than are listed' }),
   conflicts: z
     .array(z.string())
     .meta({ description: 'Files that both branches have changed, and that git cannot merge, at most 200' }),

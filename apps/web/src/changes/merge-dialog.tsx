@@ -1,5 +1,5 @@
 import { type MergePreview, type MergeWay, mergeRequestText, squashMessage } from '@parley/protocol'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { abortable } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
@@ -24,7 +24,7 @@ export default function MergeDialog({ onClose }: { onClose: () => void }) {
         {preview?.into ? `Merge into ${visible(preview.into.branch)}` : 'Merge into the base branch'}
       </h2>
       {preview ? (
-        <Merge preview={preview} onClose={onClose} onOutdated={read} />
+        <Merge preview={preview} onClose={onClose} onOutdated={() => void read()} />
       ) : (
         <>
           <p role={error === undefined ? undefined : 'alert'} className="px-4 py-2 text-sm">
@@ -39,20 +39,20 @@ export default function MergeDialog({ onClose }: { onClose: () => void }) {
 
 function usePreview(id: string) {
   const [state, setState] = useState<{ preview?: MergePreview; error?: string }>({})
-  const [asked, setAsked] = useState(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `asked` repeats the request
-  useEffect(
-    () =>
-      abortable((signal) =>
-        client.call('previewMerge', { params: { id }, signal }).then(
-          (preview) => signal.aborted || setState({ preview }),
-          (thrown: unknown) => signal.aborted || setState({ error: errorText(thrown) }),
-        ),
+  const read = useCallback(
+    (signal?: AbortSignal) =>
+      client.call('previewMerge', { params: { id }, timeoutMs: previewMs, ...(signal && { signal }) }).then(
+        (preview) => setState({ preview }),
+        (thrown: unknown) => signal?.aborted || setState({ error: errorText(thrown) }),
       ),
-    [id, asked],
+    [id],
   )
-  return { ...state, read: () => setAsked((count) => count + 1) }
+  useEffect(() => abortable(read), [read])
+  return { ...state, read }
 }
+
+/** The time limit for the preview. It exceeds the time that the server gives git for the merge. */
+const previewMs = 3 * 60_000
 
 type MergeProps = { preview: MergePreview; onClose: () => void; onOutdated: () => void }
 
@@ -142,7 +142,8 @@ function Buttons({ onClose, children }: { onClose: () => void; children?: ReactN
 }
 
 function Facts({ preview }: { preview: MergePreview }) {
-  const { refused, commits, commitCount, files, conflicts, blocked, uncommitted, uncommittedCount } = preview
+  const { refused, commits, commitCount, files, filesCut, conflicts, blocked } = preview
+  const { uncommitted, uncommittedCount } = preview
   const [added, removed] = [
     files.reduce((sum, file) => sum + (file.added ?? 0), 0),
     files.reduce((sum, file) => sum + (file.removed ?? 0), 0),
@@ -179,6 +180,7 @@ function Facts({ preview }: { preview: MergePreview }) {
         <Fold
           summary={
             <>
+              {filesCut && 'More than '}
               {plural(files.length, 'file')} <DiffCount added={added} removed={removed} />
             </>
           }
@@ -189,6 +191,7 @@ function Facts({ preview }: { preview: MergePreview }) {
               <span className="text-soft">{status}</span>
             </li>
           ))}
+          {filesCut && <li>The other files are not listed.</li>}
         </Fold>
       )}
     </>

@@ -5,7 +5,7 @@ import { countLines } from './count-lines.ts'
 import type { Look } from './git.ts'
 import { hashFiles } from './hash-files.ts'
 import { isInside } from './inside.ts'
-import type { ShadowFolder } from './shadow-folder.ts'
+import { prefixOf, relativeTo, type ShadowFolder } from './shadow-folder.ts'
 import { checkedTree, missingTree } from './tree-differences.ts'
 
 const maxFiles = 2_000
@@ -89,26 +89,28 @@ function asPaths(paths: readonly string[]): readonly string[] {
 
 /** The differences between two stored trees. */
 export async function treeChanges(at: ShadowFolder, from: string, to: string): Promise<Changes> {
-  const differing = await at.tryGit(['diff-tree', '-r', ...listing, ...[from, to].map(checkedTree)], {
-    inFolder,
-  })
+  const options = [...rawListing, relativeTo(at)]
+  const differing = await at.tryGit(['diff-tree', '-r', ...options, ...[from, to].map(checkedTree)])
   if (differing.code !== 0) throw missingTree(differing.stderr)
   const files = inOrder(filesIn(differing.stdout))
   return { base: from, files: files.slice(0, maxFiles), cut: files.length > maxFiles }
 }
 
-const inFolder = true
-
 /** The files that differ between two commits or trees of the repository. */
-export async function changesBetween(look: Look, from: string, to: string): Promise<FileChange[]> {
+export async function changesBetween(
+  look: Look,
+  from: string,
+  to: string,
+): Promise<Pick<Changes, 'files' | 'cut'>> {
   const differing = await look(['diff-tree', '-r', ...listing, from, to])
   if (differing.code !== 0) throw failed(differing.stderr)
   const files = inOrder(filesIn(differing.stdout)).map(({ blob: _, ...file }) => file)
-  return files.slice(0, maxFiles)
+  return { files: files.slice(0, maxFiles), cut: files.length > maxFiles }
 }
 
-/** The options that list files with their states and line counts, for one folder. */
-const listing = ['--raw', '--no-abbrev', '--numstat', '-z', '--find-renames', '--relative'] as const
+/** The options that list files with their states and line counts. */
+const rawListing = ['--raw', '--no-abbrev', '--numstat', '-z', '--find-renames'] as const
+const listing = [...rawListing, '--relative'] as const
 
 const inOrder = (files: readonly FileChange[]) => files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 
@@ -186,12 +188,13 @@ export async function treePatch(
 ): Promise<{ patch: string; cut: boolean }> {
   if (path.includes('\0'))
     throw new ParleyError('validation_error', 'A path must not contain null characters.')
-  const where = { limit: maxPatchBytes, inFolder } as const
-  const options = ['--find-renames', '--relative', checkedTree(from)]
+  const limit = maxPatchBytes
+  const options = ['--find-renames', relativeTo(at), checkedTree(from)]
+  const named = `${prefixOf(at)}${path}`
   const found =
     to === undefined
-      ? await at.tryGit(['diff', ...options, '--', path], { ...where, index: join(at.shadow.place, 'index') })
-      : await at.tryGit(['diff-tree', '-r', '-p', ...options, checkedTree(to), '--', path], where)
+      ? await at.tryGit(['diff', ...options, '--', named], { limit, index: join(at.shadow.place, 'index') })
+      : await at.tryGit(['diff-tree', '-r', '-p', ...options, checkedTree(to), '--', named], { limit })
   if (found.code !== 0 && !found.cut) throw missingTree(found.stderr)
   return { patch: found.stdout, cut: found.cut }
 }

@@ -35,7 +35,8 @@ export async function pathsInTheWay(at: FolderGit, { onto, tree }: Trees): Promi
   return [...new Set([...changed, ...others])].map(shownPath).toSorted()
 }
 
-async function movedPaths(look: Look, from: string, to: string): Promise<Map<string, string>> {
+/** The paths in which two trees differ, with the letter of the change. Each character of a path is one byte. */
+export async function movedPaths(look: Look, from: string, to: string): Promise<Map<string, string>> {
   const { code, cut, bytes, stderr } = await look([
     ...(['diff-tree', '-r', '-z', '--no-renames', '--name-status'] as const),
     ...[from, to],

@@ -9,7 +9,8 @@ import { conversionsOf, needsTrust } from './converted.ts'
 import { type FolderGit, folderGit } from './folder-git.ts'
 import type { GitIn, Look } from './git.ts'
 import { headOf } from './head.ts'
-import { inTheWay, type Move, pathsInTheWay } from './merge-files.ts'
+import { inTheWay, type Move, movedPaths, pathsInTheWay } from './merge-files.ts'
+import { shownPath } from './obstacles.ts'
 import { commitAt, ownRepository } from './worktree-repository.ts'
 
 /** Computes the effect of a merge into the base branch. Changes no file, no index and no ref. */
@@ -151,7 +152,7 @@ async function mergedTree(
 ): Promise<Pick<MergePlan, 'fastForward' | 'tree'>> {
   found.fastForward = (await git.look(['merge-base', '--is-ancestor', onto, commit])).code === 0
   if (found.fastForward) {
-    found.files = await changesBetween(git.look, onto, commit)
+    await listFiles(git.look, found, { onto, tree: commit })
     return { fastForward: true, tree: await treeOf(git.look, commit) }
   }
   const args = ['--write-tree', '-z', '--name-only', '--no-messages', onto, commit] as const
@@ -173,8 +174,14 @@ async function mergedTree(
     const message = `The branch and ${into} have changed the same lines, so git cannot merge them. Ask the agent to merge ${into} into its branch, then merge here.`
     throw new ParleyError('conflict', message, { details: { conflicts: found.conflicts } })
   }
-  found.files = await changesBetween(git.look, onto, tree)
+  await listFiles(git.look, found, { onto, tree })
   return { fastForward: false, tree }
+}
+
+async function listFiles(look: Look, found: Found, { onto, tree }: Pick<Move, 'onto' | 'tree'>) {
+  const { files, cut } = await changesBetween(look, onto, tree)
+  found.files = files
+  if (cut) found.filesCut = true
 }
 
 function tooOld(): ParleyError {
@@ -192,7 +199,8 @@ export async function treeOf(look: Look, commit: string): Promise<string> {
 /** Throws unless the merged files can be written into the work tree in which the base branch is checked out. */
 async function expectFree(at: FolderGit, found: Found, plan: MergePlan): Promise<void> {
   if (!at.trusted) {
-    const paths = found.files.filter(({ status }) => status !== 'deleted').map(({ path }) => path)
+    const moved = await movedPaths(at.look, plan.onto, plan.tree)
+    const paths = [...moved].flatMap(([path, status]) => (status === 'D' ? [] : [shownPath(path)]))
     for (const [path, attributes] of await conversionsOf(at.look, paths)) {
       const filter = attributes.get('filter')
       if (filter !== undefined) throw needsTrust(path, filter)

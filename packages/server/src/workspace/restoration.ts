@@ -1,8 +1,7 @@
-import { relative } from 'node:path'
 import { type LeftPath, type LeftReason, ParleyError, type RewindFile } from '@parley/protocol'
 import { objectOf, obstaclesAmong, shownPath } from './obstacles.ts'
 import { checkOut } from './restore.ts'
-import type { ShadowFolder } from './shadow-folder.ts'
+import { prefixOf, type ShadowFolder } from './shadow-folder.ts'
 import { takeTree } from './snapshot.ts'
 import { type Difference, differencesOf } from './tree-differences.ts'
 import { treeWith } from './tree-with.ts'
@@ -54,24 +53,21 @@ export async function planRestore(
 
 /** The differences inside the folder, each with its path relative to the folder. */
 async function inFolder(at: ShadowFolder, from: string, to: string) {
-  const prefix = prefixOf(at)
+  const prefix = prefixInBytes(at)
   const found = await differencesOf(at, from, to)
   return found
     .filter(({ path }) => path.startsWith(prefix))
     .map((one) => ({ ...one, shown: shownPath(one.path.slice(prefix.length)) }))
 }
 
-/** The path of the folder in the work tree, with a slash at its end. */
-function prefixOf({ folder, shadow }: ShadowFolder): string {
-  const path = relative(shadow.workTree, folder)
-  return path === '' ? '' : Buffer.from(`${path}/`).toString('latin1')
-}
+/** The path of the folder in the work tree. Each of its characters is one byte. */
+const prefixInBytes = (at: ShadowFolder) => Buffer.from(prefixOf(at)).toString('latin1')
 
 const toEntry = ({ path, to }: Difference) => ({ path, entry: to })
 const fromEntry = ({ path, from }: Difference) => ({ path, entry: from })
 
 function named(at: ShadowFolder, reasons: ReadonlyMap<string, LeftReason>): LeftPath[] {
-  const { length } = prefixOf(at)
+  const { length } = prefixInBytes(at)
   return [...reasons].map(([path, reason]) => ({ path: shownPath(path.slice(length)), reason }))
 }
 

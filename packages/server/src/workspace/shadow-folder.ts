@@ -85,6 +85,21 @@ export async function openShadow(
   }
 }
 
+/** The path of the folder in the work tree, with a slash at its end; empty for the work tree itself. */
+export function prefixOf({ folder, shadow }: Pick<ShadowFolder, 'folder' | 'shadow'>): string {
+  const path = relative(shadow.workTree, folder)
+  return path === '' ? '' : `${path}/`
+}
+
+/**
+ * The option that limits a comparison to the folder, and names paths relative to it. For git at the top of the work
+ * tree, so that the folder need not exist any more.
+ */
+export function relativeTo(at: Pick<ShadowFolder, 'folder' | 'shadow'>): string {
+  const prefix = prefixOf(at)
+  return prefix === '' ? '--relative' : `--relative=${prefix}`
+}
+
 /** Excludes the data folder of Parley, which may be inside the work tree. */
 function withoutData(workTree: string, root: string): string[] {
   const inside = relative(workTree, root)

@@ -1,5 +1,5 @@
 import { type ChangedLines, ParleyError } from '@parley/protocol'
-import type { ShadowFolder } from './shadow-folder.ts'
+import { relativeTo, type ShadowFolder } from './shadow-folder.ts'
 
 /**
  * The mode and the object of a path in a tree, such as `100644 0123…`. Undefined if the tree does not contain the
@@ -32,8 +32,8 @@ export async function differencesOf(at: ShadowFolder, from: string, to: string):
  */
 export async function countDifferences(at: ShadowFolder, from: string, to: string): Promise<ChangedLines> {
   const trees = [from, to].map(checkedTree)
-  const options = ['-r', '--shortstat', '--find-renames', '--relative'] as const
-  const found = await at.tryGit(['diff-tree', ...options, ...trees], { inFolder: true })
+  const options = ['-r', '--shortstat', '--find-renames', relativeTo(at)]
+  const found = await at.tryGit(['diff-tree', ...options, ...trees])
   if (found.code !== 0) throw missingTree(found.stderr)
   // The output has the form ` 3 files changed, 10 insertions(+), 2 deletions(-)`. A count of zero is left out.
   const numberOf = (what: string) => Number(new RegExp(`(\\d+) ${what}`).exec(found.stdout)?.[1] ?? 0)

@@ -41,9 +41,10 @@ async function inSession(
   return 0
 }
 
-/** The time limit for the server to suggest a message. It exceeds the limit of the server itself. */
+/** The time limits for answers that take long. They exceed the limits of the server itself. */
 const suggestionMs = 5 * 60_000
 const logsMs = 6 * 60_000
+const mergePreviewMs = 3 * 60_000
 
 const columns = [
   { name: 'STATUS' },
@@ -217,7 +218,7 @@ type MergeOptions = Options & {
 export function merge(reference: string, options: MergeOptions, context: Context): Promise<number> {
   return inSession(reference, options, context, async (work) => {
     const { client, id, print } = work
-    const preview = await client.call('previewMerge', { params: { id } })
+    const preview = await client.call('previewMerge', { params: { id }, timeoutMs: mergePreviewMs })
     if (options.preview) {
       if (options.json) return print(preview, '')
       for (const line of previewLines(preview)) context.output.out(`${oneLine(line)}\n`)
@@ -247,11 +248,12 @@ async function squashText({ client, id }: Work, commits: MergePreview['commits']
 
 function previewLines(preview: MergePreview): string[] {
   const { refused, branch, into, commitCount, commits, files, fastForward, conflicts, blocked } = preview
-  const { uncommittedCount } = preview
+  const { filesCut, uncommittedCount } = preview
+  const count = filesCut ? `more than ${files.length}` : files.length
   const where = into?.folder === undefined ? '' : `, whose files in ${into.folder} change`
   return [
     ...(into && branch !== undefined
-      ? [`${branch} into ${into.branch}${where}: ${commitCount} commits, ${files.length} files`]
+      ? [`${branch} into ${into.branch}${where}: ${commitCount} commits, ${count} files`]
       : []),
     ...commits.map(({ commit, subject }) => `  ${commit.slice(0, 8)} ${subject}`),
     ...files.map(({ path, added = 0, removed = 0 }) => `  +${added} -${removed} ${path}`),

@@ -314,6 +314,8 @@ describe('a review', () => {
     expect(readFileSync(join(folder, 'a.ts'), 'utf8')).toBe(values())
 
     await open.waitFor({ state: 'detached' })
+    const branch = changes.getByRole('region', { name: 'Branch' })
+    await eventually(() => branch.evaluate((part) => part === document.activeElement)).toBe(true)
     await changes.getByText('1 changed file is not committed.').waitFor()
     await changes.getByRole('button', { name: 'Show uncommitted changes' }).press('Enter')
     await changes.getByRole('button', { name: 'Commit…' }).waitFor()

@@ -1,8 +1,9 @@
 import type { BranchInfo, Changes } from '@parley/protocol'
-import { useCallback, useEffect, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { abortable } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
+import { useFocusBack } from '../base/focus.ts'
 import { plural, visible } from '../base/format.logic.ts'
 import { useMay } from '../base/self.ts'
 import { Button } from '../parts/button.tsx'
@@ -36,6 +37,11 @@ export function BranchPart({ changes, onMerged }: { changes: Changes; onMerged: 
   )
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new list may mean a new commit
   useEffect(() => abortable(read), [read, changes])
+  const place = useRef<HTMLElement>(null)
+  const [pushes, merges] = [mayPush, mayMerge].map((may) => decides && info !== undefined && may(info))
+  // The buttons disappear when there is nothing left to push or to merge.
+  useFocusBack(pushes === true, () => place.current)
+  useFocusBack(merges === true, () => place.current)
   if (!info) return null
   const { branch, commit, remote, trusted } = info
   const endMerge = () => {
@@ -58,17 +64,19 @@ export function BranchPart({ changes, onMerged }: { changes: Changes; onMerged: 
   }
   return (
     <section
+      ref={place}
+      tabIndex={-1}
       aria-label="Branch"
-      className="flex flex-col gap-1.5 border-b border-line px-4 py-2 text-xs text-soft [overflow-wrap:anywhere]"
+      className="flex flex-col gap-1.5 border-b border-line px-4 py-2 text-xs text-soft outline-none [overflow-wrap:anywhere]"
     >
       <div className="flex items-center gap-2">
         <p className="min-w-0 flex-1">{branchText(info)}</p>
-        {decides && mayPush(info) && (
+        {pushes && (
           <Button disabled={busy} onClick={() => void push()}>
             {busy ? 'Pushing…' : 'Push'}
           </Button>
         )}
-        {decides && mayMerge(info) && <Button onClick={() => setMerging(true)}>Merge…</Button>}
+        {merges && <Button onClick={() => setMerging(true)}>Merge…</Button>}
       </div>
       <Uncommitted changes={changes} />
       <ProgressLines label="Progress of the push" text={progress} />

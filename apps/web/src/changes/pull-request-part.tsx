@@ -6,7 +6,7 @@ import {
   quotedLogs,
   suggestedMessage,
 } from '@parley/protocol'
-import { useEffect, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { usePageVisible } from '../base/effects.ts'
 import { focusPrompt } from '../base/focus.ts'
@@ -25,22 +25,24 @@ const pollMs = 30_000
 export function PullRequestPart() {
   const id = useSessionId()
   const [info, setInfo] = useState<PullRequestInfo>()
-  const [asked, setAsked] = useState(0)
   const visiblePage = usePageVisible()
   const [prompts, decides] = [useMay('prompt'), useMay('decide')]
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `asked` repeats the request
+  const read = useCallback(
+    (signal?: AbortSignal) =>
+      client.call('getPullRequest', { params: { id }, ...(signal && { signal }) }).then(setInfo, () => {}),
+    [id],
+  )
   useEffect(() => {
     if (!visiblePage || !prompts) return undefined
     const controller = new AbortController()
-    const read = () =>
-      client.call('getPullRequest', { params: { id }, signal: controller.signal }).then(setInfo, () => {})
-    void read()
-    const timer = setInterval(read, pollMs)
+    const readAgain = () => void read(controller.signal)
+    readAgain()
+    const timer = setInterval(readAgain, pollMs)
     return () => {
       clearInterval(timer)
       controller.abort()
     }
-  }, [id, visiblePage, prompts, asked])
+  }, [visiblePage, prompts, read])
   if (!info) return null
   const { request, problem, message, link } = info
   if (request) return <Request request={request} />
@@ -48,7 +50,7 @@ export function PullRequestPart() {
     <div className="flex flex-col gap-1.5">
       {problem !== undefined && <p>{visible(message ?? 'The pull request could not be read.')}</p>}
       {decides && problem === undefined && info.program !== undefined && (
-        <OpenForm onOpened={() => setAsked(asked + 1)} />
+        <OpenForm onOpened={() => void read()} />
       )}
       {link !== undefined && (problem !== undefined || info.program === undefined) && (
         <Outside href={link}>Open a pull request on the web</Outside>

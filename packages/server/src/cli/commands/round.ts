@@ -44,7 +44,8 @@ export async function round(
     context.output.err('parley: this project has no check command, so no check is run\n')
   const left = new AbortController()
   using _ = onInterrupt(() => left.abort())
-  const over = await watched(client, made, { ...options, signal: left.signal }, context)
+  await watched(client, made, { ...options, signal: left.signal }, context)
+  const over = await client.call('getRound', { params: { id: made.id } })
   printRound(over, options, context)
   if (left.signal.aborted) {
     const how = context.commandLine(`rounds show ${made.id}`)
@@ -58,19 +59,19 @@ export async function round(
 
 type Watch = Pick<RoundOptions, 'check'> & { readonly signal: AbortSignal }
 
-/** Prints each change of the state of an attempt, runs the checks, and returns the round when nothing is left to do. */
+/** Prints each change of the state of an attempt and runs the checks, until nothing is left to do. */
 async function watched(
   client: Client,
   made: Round,
   { check, signal }: Watch,
   { output, commandLine }: Context,
-): Promise<Round> {
+): Promise<void> {
   // The requested models, because an agent reports its model only later.
   const names = new Map(made.attempts.map((attempt) => [attempt.attempt, nameOf(attempt)]))
   const told = new Map<number, string>()
   const checked = new Set<number>()
   for (;;) {
-    const now = await client.call('getRound', { params: { id: made.id } })
+    const now = await present(client, made.id)
     for (const attempt of now.attempts) {
       const text = progressOf(attempt, commandLine)
       if (told.get(attempt.attempt) === text) continue
@@ -88,9 +89,15 @@ async function watched(
       })
     }
     const runs = now.attempts.some((one) => isRunning(one) || one.check?.running)
-    if (signal.aborted || (!runs && toCheck.length === 0)) return now
+    if (signal.aborted || (!runs && toCheck.length === 0)) return
     await pause(askedEveryMs, undefined, { signal }).catch(() => undefined)
   }
+}
+
+/** The round without the changes of its attempts, for which the server would take a snapshot of each worktree. */
+async function present(client: Client, id: string): Promise<Round> {
+  const { rounds } = await client.call('listRounds', { query: { limit: 5 } })
+  return rounds.find((one) => one.id === id) ?? client.call('getRound', { params: { id } })
 }
 
 const isRunning = ({ state }: Attempt) => state === 'preparing' || state === 'working' || state === 'waiting'

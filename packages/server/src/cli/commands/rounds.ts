@@ -135,7 +135,8 @@ export async function pickAttempt(
     throw new ParleyError('validation_error', `The round has the attempts ${numbers}, not "${given}".`)
   }
   await client.command(picked.sessionId, { type: 'attempt.pick' })
-  const round = await settled(client, id, context.output)
+  const sessions = attempts.map(({ sessionId }) => sessionId)
+  const round = await settled(client, { id, sessions }, context.output)
   if (options.json) context.output.out(`${JSON.stringify(round)}\n`)
   else context.output.err(`${pickText(round, picked.attempt)}\n`)
   return 0
@@ -151,19 +152,18 @@ function pickText({ attempts }: Round, number: number): string {
 const underWay: ReadonlySet<string> = new Set(['making', 'preparing', 'removing', 'restoring'])
 
 /** Waits until no worktree of the round changes any more. */
-async function settled(client: Client, id: string, { err }: Output): Promise<Round> {
+async function settled(
+  client: Client,
+  { id, sessions }: { readonly id: string; readonly sessions: readonly string[] },
+  { err }: Output,
+): Promise<Round> {
   for (let isTold = false; ; isTold = true) {
-    const states = await statesOf(client, id)
+    const states = await Promise.all(
+      sessions.map((id) => client.call('getSession', { params: { id }, query: { tail: 0 } })),
+    )
     if (states.every(({ round, worktree }) => !round?.pick?.due && !underWay.has(worktree?.phase ?? '')))
       return client.call('getRound', { params: { id } })
     if (!isTold) err('parley: stopping the other attempts and removing their worktrees…\n')
     await pause(askedEveryMs)
   }
-}
-
-async function statesOf(client: Client, roundId: string) {
-  const { attempts } = await client.call('getRound', { params: { id: roundId } })
-  return Promise.all(
-    attempts.map(({ sessionId: id }) => client.call('getSession', { params: { id }, query: { tail: 0 } })),
-  )
 }

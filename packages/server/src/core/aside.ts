@@ -67,7 +67,10 @@ async function answerOf(
   const stop = () => end(undefined)
   signal.addEventListener('abort', stop, { once: true })
   const answer: string[] = []
-  const reading = readTurn(connection, answer, end).finally(stop)
+  // Outputs that cannot be read end the turn without an answer.
+  const reading = readTurn(connection, answer, end)
+    .catch(() => undefined)
+    .finally(stop)
   try {
     if (signal.aborted) stop()
     await Promise.race([connection.send({ type: 'prompt', prompt }), over])
@@ -78,7 +81,7 @@ async function answerOf(
   } finally {
     signal.removeEventListener('abort', stop)
     await connection.close().catch(() => undefined)
-    await reading.catch(() => undefined)
+    await reading
   }
 }
 

@@ -14,8 +14,9 @@ export function createProgress(
   const announce = () => {
     stopTimer = undefined
     if (isOver || latest === told) return
-    told = latest
-    void log.stream({ type: 'command.progressed', commandId, text: told })
+    const text = latest
+    // While events are being stored, nothing is announced; the next call tries again.
+    if (log.stream({ type: 'command.progressed', commandId, text }) === undefined) told = text
     stopTimer = clock.after(pauseMs, announce, { background: true })
   }
   return {

@@ -1,37 +1,40 @@
 import { hasCode, ParleyError, type SessionState } from '@parley/protocol'
 import type { SessionContext } from './session-services.ts'
 
-/** The delay before another attempt of the round is notified of the pick again, after a failure. */
+/** The delay before the command is sent again, if it has failed. The delay is doubled with each failure. */
 const retryMs = 2_000
+const longestRetryMs = 60_000
 
 /**
- * Completes the pick of one attempt: notifies the other attempts, then records that all of them have been notified. The
- * remaining steps follow from the log, so a restart continues them.
+ * Completes the pick of one attempt: sends `attempt.pass-over` to the other attempts, then records that all of them
+ * have recorded it. The remaining steps follow from the log, so a restart continues them.
  */
 export class PickSteps {
   readonly #context: SessionContext
-  #telling: Promise<void> | undefined
+  #passing: Promise<void> | undefined
   #stopTimer: (() => void) | undefined
+  #nextRetryMs = retryMs
 
   constructor(context: SessionContext) {
     this.#context = context
   }
 
   get busy(): boolean {
-    return this.#telling !== undefined || this.#stopTimer !== undefined
+    return this.#passing !== undefined || this.#stopTimer !== undefined
   }
 
-  /** Notifies the other attempts if the state requires it. Called after the recovery and after each batch of events. */
+  /** Passes the other attempts over if the state requires it. Called after the recovery and after each batch of events. */
   wake(): void {
     const { stopping, problem } = this.#context
     if (stopping.aborted || this.busy || !isDue(this.#context.log.state)) return
-    this.#telling = this.#tell()
+    this.#passing = this.#passOthersOver()
       .catch((error: unknown) => {
-        if (!stopping.aborted) problem(error, 'notify the other attempts of a round that one was picked')
+        if (!stopping.aborted) problem(error, 'pass over the other attempts of a round')
       })
       .finally(() => {
-        this.#telling = undefined
+        this.#passing = undefined
         if (isDue(this.#context.log.state)) this.#retryLater()
+        else this.#nextRetryMs = retryMs
       })
   }
 
@@ -47,10 +50,11 @@ export class PickSteps {
       this.#stopTimer = undefined
       this.wake()
     }
-    this.#stopTimer = services.clock.after(retryMs, retry, { background: true })
+    this.#stopTimer = services.clock.after(this.#nextRetryMs, retry, { background: true })
+    this.#nextRetryMs = Math.min(this.#nextRetryMs * 2, longestRetryMs)
   }
 
-  async #tell(): Promise<void> {
+  async #passOthersOver(): Promise<void> {
     const { services, log, persist } = this.#context
     const { round, id: by } = log.state
     const pick = round?.pick
@@ -74,10 +78,7 @@ function isDue({ round }: SessionState, number = round?.pick?.number): boolean {
   return round?.pick?.state === 'picked' && round.pick.due && round.pick.number === number
 }
 
-/**
- * Ignores the error if the session was deleted, or if this pick is no longer valid: in both cases, nobody needs to be
- * notified.
- */
+/** Ignores the error if the session was deleted, or if this pick is no longer valid. */
 function unlessOver(error: unknown, state: SessionState, number: number): void {
   const isOver = error instanceof ParleyError && !isDue(state, number)
   if (!isOver && !hasCode(error, 'not_found')) throw error

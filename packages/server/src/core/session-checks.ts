@@ -5,15 +5,16 @@ import type { ProjectCommands } from './project-commands.ts'
 import { isTrusted, type SessionContext, type SessionServices } from './session-services.ts'
 import { settingsFor } from './session-worktrees.ts'
 
+/** One check. `why` is the reason why the host has stopped it. */
+type Run = { readonly ending: AbortController; why?: ErrorInfo }
+
 /**
  * Runs the check of one session, from its event `check.started` to `check.ran`. A check that the end of the server has
  * interrupted is not repeated: it is recorded as one that did not end.
  */
 export class SessionChecks {
   readonly #context: SessionContext
-  #running: { readonly ending: AbortController; readonly done: Promise<void> } | undefined
-  /** The reason why the host has stopped the check. */
-  #why: ErrorInfo | undefined
+  #running: { readonly run: Run; readonly done: Promise<void> } | undefined
 
   constructor(context: SessionContext) {
     this.#context = context
@@ -25,32 +26,32 @@ export class SessionChecks {
 
   /** Called when `check.started` is recorded. */
   started(command: string): void {
-    const ending = new AbortController()
-    this.#why = undefined
-    const done = this.#run(command, ending.signal).finally(() => {
-      this.#running = undefined
+    const run: Run = { ending: new AbortController() }
+    const done = this.#run(command, run).finally(() => {
+      // The next check can begin as soon as the end of this one is recorded.
+      if (this.#running?.run === run) this.#running = undefined
     })
-    this.#running = { ending, done }
+    this.#running = { run, done }
   }
 
   /** Ends the check that runs, and records why. */
   async stop(why: ErrorInfo): Promise<void> {
     const running = this.#running
     if (!running) return
-    this.#why ??= why
-    running.ending.abort()
+    running.run.why ??= why
+    running.run.ending.abort()
     await running.done
   }
 
-  async #run(command: string, signal: AbortSignal): Promise<void> {
+  async #run(command: string, run: Run): Promise<void> {
     const { services, persist } = this.#context
     const start = services.clock.now()
-    const ran = await this.#ran(command, signal).catch(
+    const ran = await this.#ran(command, run.ending.signal).catch(
       (error: unknown): CheckRun => ({
         command,
         durationMs: Math.max(0, services.clock.now() - start),
         tail: '',
-        error: this.#why ?? errorInfoOf(error),
+        error: run.why ?? errorInfoOf(error),
       }),
     )
     const { checkMs } = services.limits

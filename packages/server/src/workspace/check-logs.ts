@@ -9,11 +9,9 @@ const longestLog = 8_000
 const tailBytes = 256 * 1024
 const logMs = 60_000
 
-/** Reads the logs one after another. If a log cannot be read, the result has the reason in its place. */
-export async function readLogs(git: FolderGit, sources: readonly LogSource[]): Promise<CheckLog[]> {
-  const logs: CheckLog[] = []
-  for (const source of sources.slice(0, mostLogs)) logs.push(await readLog(git, source))
-  return logs
+/** Reads the logs. If a log cannot be read, the result has the reason in its place. */
+export function readLogs(git: FolderGit, sources: readonly LogSource[]): Promise<CheckLog[]> {
+  return Promise.all(sources.slice(0, mostLogs).map((source) => readLog(git, source)))
 }
 
 async function readLog(git: FolderGit, source: LogSource): Promise<CheckLog> {

@@ -275,6 +275,11 @@ export const ignored: Readonly<Record<string, string>> = {
   'windowsSandbox/setupCompleted': 'a setup that is done with the program itself',
 }
 
+/** Notifications of later releases than the tested one that are intentionally ignored. */
+export const ignoredOfLater: Readonly<Record<string, string>> = {
+  'thread/section/changed': 'sections of the list of conversations in the desktop program',
+}
+
 /** Items that intentionally produce no output. */
 export const ignoredItems: Readonly<Record<string, string>> = {
   userMessage: 'the prompt is in our log already',

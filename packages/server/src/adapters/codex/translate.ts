@@ -1,5 +1,5 @@
 import { attempt, noOutput, unrecognised } from '@parley/adapter-kit/translation'
-import { ignored, type NativeNotification, unintelligible } from './native.ts'
+import { ignored, ignoredOfLater, type NativeNotification, unintelligible } from './native.ts'
 import { completeItem, startItem } from './translate-item.ts'
 import { notices } from './translate-notice.ts'
 import { takeMcpStatus, takeName, takeSettings } from './translate-session.ts'
@@ -47,7 +47,7 @@ export const handlers = {
  */
 export function translate(state: TranslateState, message: NativeNotification): Translation {
   const { method } = message
-  if (Object.hasOwn(ignored, method)) return noOutput(state)
+  if (Object.hasOwn(ignored, method) || Object.hasOwn(ignoredOfLater, method)) return noOutput(state)
   const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof typeof handlers] : undefined
   if (handler) return attempt(state, message, (now) => (handler as Handler)(now, message.params as never))
   const reason = method === unintelligible ? 'not a message of the protocol' : `the notification ${method}`

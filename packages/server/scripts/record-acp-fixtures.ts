@@ -17,6 +17,8 @@ const agents = {
   'claude-acp': { preset: claudeAcp, environment: claudeEnvironment, args: [] },
 }
 
+const agentOf = (name: string): keyof typeof agents => (name in gemini ? 'gemini' : 'claude-acp')
+
 /**
  * Records the messages that Parley and real ACP agents exchange in each scenario, one per line, without names or paths
  * of this machine. `node --conditions=source packages/server/scripts/record-acp-fixtures.ts [name…]`
@@ -24,8 +26,9 @@ const agents = {
 await recordFixtures<Scenario>({
   adapter: 'acp',
   scenarios: { ...gemini, ...claude },
+  agentOf,
   async record(scenario, { path, cwd, home, server }, name) {
-    const id = name in gemini ? 'gemini' : 'claude-acp'
+    const id = agentOf(name)
     const { preset, environment, args } = agents[id]
     const file = join(path, 'frames.jsonl')
     const program = join(testAgentsFolder(), id, 'node_modules', '.bin', preset.command)

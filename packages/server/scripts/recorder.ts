@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { messageOf } from '@parley/protocol'
 import { type ModelServer, startModelServer } from '../src/testing/model-server.ts'
 
 /** The surroundings of one scenario: a temporary folder with a project and a home, and a scripted model. */
@@ -17,21 +19,43 @@ export type Recorder<S extends Scenario> = {
   /** The name of the adapter's folder, in which the recordings are stored. */
   readonly adapter: string
   readonly scenarios: Readonly<Record<string, S>>
+  /** The id of the agent that plays a scenario, if several agents have the same adapter. */
+  readonly agentOf?: (name: string) => string
   /** Plays the scenario and returns the lines of its recording. */
   record(scenario: S, place: Place, name: string): Promise<readonly string[]>
 }
 
-/** Records the scenarios that the command line names, or all of them. */
+/**
+ * Records the scenarios that the command line names, or all of them. `--agent ID`: only those of this agent. `--into
+ * FOLDER`: writes the recordings into this folder. `--json`: prints one line of JSON for each scenario, and continues
+ * if one of them cannot be recorded.
+ */
 export async function recordFixtures<S extends Scenario>(recorder: Recorder<S>): Promise<void> {
-  const folder = join(import.meta.dirname, '../src/adapters', recorder.adapter, 'fixtures')
-  const wanted = process.argv.slice(2)
+  const { adapter, scenarios, agentOf = () => adapter } = recorder
+  const { values, positionals: wanted } = parseArgs({
+    options: {
+      agent: { type: 'string' },
+      into: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  })
+  const folder = values.into ?? join(import.meta.dirname, '../src/adapters', adapter, 'fixtures')
   mkdirSync(folder, { recursive: true })
-  for (const [name, scenario] of Object.entries(recorder.scenarios)) {
+  for (const [name, scenario] of Object.entries(scenarios)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue
-    const lines = await recordOne(recorder, name, scenario)
-    writeFileSync(join(folder, `${name}.jsonl`), `${lines.join('\n')}\n`)
-    console.log(`${name}: ${lines.length} lines`)
+    if (values.agent !== undefined && agentOf(name) !== values.agent) continue
+    try {
+      const lines = await recordOne(recorder, name, scenario)
+      writeFileSync(join(folder, `${name}.jsonl`), `${lines.join('\n')}\n`)
+      console.log(values.json ? JSON.stringify({ scenario: name }) : `${name}: ${lines.length} lines`)
+    } catch (thrown) {
+      if (!values.json) throw thrown
+      console.log(JSON.stringify({ scenario: name, error: messageOf(thrown) }))
+    }
   }
+  // A scenario that took too long can still be waiting for its agent.
+  if (values.json) process.exit()
 }
 
 async function recordOne<S extends Scenario>(recorder: Recorder<S>, name: string, scenario: S) {

@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type Options,
-  type Query,
-  query,
-  type SDKMessage,
-  type SDKUserMessage,
-} from '@anthropic-ai/claude-agent-sdk'
+import type { Options, Query, SDKMessage, SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
 import { createInput } from '../../src/adapters/claude/program.ts'
 import { SeenMessages } from '../model-answers.ts'
+import { sdk } from './sdk.ts'
 
 /** One process of Claude Code whose input stays open, for a recording. */
 export class ClaudeRun implements AsyncDisposable {
@@ -18,7 +13,7 @@ export class ClaudeRun implements AsyncDisposable {
   readonly #ended: Promise<void>
 
   constructor(options: Options, take: (message: SDKMessage) => void) {
-    this.query = query({
+    this.query = sdk.query({
       prompt: this.#prompts.messages,
       options: {
         settingSources: [],

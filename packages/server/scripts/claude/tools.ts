@@ -1,8 +1,8 @@
-import { createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk'
 import { z } from 'zod'
 import type { ModelRequest } from '../../src/testing/model-server.ts'
 import { oneTurn, script } from '../model-answers.ts'
 import { pixel } from '../recorder.ts'
+import { sdk } from './sdk.ts'
 import { bash, calls, deny, isQueued, results, type Scenario, says, userWords } from './stage.ts'
 
 const subagentPrompt = 'Count the stars in the file.'
@@ -199,14 +199,14 @@ export const tools: Readonly<Record<string, Scenario>> = {
   'mcp-tool': {
     options: {
       mcpServers: {
-        host: createSdkMcpServer({
+        host: sdk.createSdkMcpServer({
           name: 'host',
           version: '1.0.0',
           tools: [
-            tool('add', 'Adds two numbers.', { a: z.number(), b: z.number() }, async ({ a, b }) => ({
+            sdk.tool('add', 'Adds two numbers.', { a: z.number(), b: z.number() }, async ({ a, b }) => ({
               content: [{ type: 'text', text: `${a} and ${b} make ${a + b}` }],
             })),
-            tool('fail', 'Fails.', {}, async () => ({
+            sdk.tool('fail', 'Fails.', {}, async () => ({
               isError: true,
               content: [{ type: 'text', text: 'It does not work.' }],
             })),

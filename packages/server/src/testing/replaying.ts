@@ -5,6 +5,11 @@ import { createOutputQueue } from '@parley/adapter-kit/output-queue'
 
 /** Recordings of real agents, and an agent that replays them. */
 
+/** The recordings of an adapter: those beside it, or those in the folder that `PARLEY_TEST_RECORDINGS` names. */
+export function recordingsFolder(adapter: string): string {
+  return process.env.PARLEY_TEST_RECORDINGS ?? join(adapter, 'fixtures')
+}
+
 export function recordingsIn(folder: string): string[] {
   return readdirSync(folder).map((file) => file.replace(/\.jsonl$/, ''))
 }

@@ -1,13 +1,12 @@
-import { join } from 'node:path'
 import type { AgentOutput } from '@parley/adapter-kit'
 import type { PermissionMode } from '@parley/protocol'
-import { readRecording, recordingsIn } from '../../testing/replaying.ts'
+import { readRecording, recordingsFolder, recordingsIn } from '../../testing/replaying.ts'
 import { AcpAgent } from './agent.ts'
 import type { Frame } from './native.ts'
 import { claudeAcp, gemini } from './presets.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 
-const folder = join(import.meta.dirname, 'fixtures')
+const folder = recordingsFolder(import.meta.dirname)
 
 export const fixtureNames = recordingsIn(folder)
 

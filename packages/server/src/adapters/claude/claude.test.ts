@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { killChildren } from '../../testing/child-processes.ts'
 import { call, done } from '../../testing/model-answers.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
@@ -12,7 +13,7 @@ import { createClaudeAdapter } from './index.ts'
 const home = await AgentHome.forFile()
 
 const environment = () => home.env('claude')
-const adapter = () => createClaudeAdapter({ env: environment() })
+const adapter = () => createClaudeAdapter({ env: environment(), agentsFolder: testAgentsFolder() })
 const usual = claudeScenarios(home.path)
 
 const scenarios: Scenarios = {

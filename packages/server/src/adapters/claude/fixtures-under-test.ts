@@ -1,9 +1,8 @@
-import { join } from 'node:path'
 import type { AgentOutput } from '@parley/adapter-kit'
-import { readRecording, recordingsIn } from '../../testing/replaying.ts'
+import { readRecording, recordingsFolder, recordingsIn } from '../../testing/replaying.ts'
 import { initialState, type TranslateContext, translate, withSteering, withTurn } from './translate.ts'
 
-const folder = join(import.meta.dirname, 'fixtures')
+const folder = recordingsFolder(import.meta.dirname)
 
 export const fixtureNames = recordingsIn(folder)
 

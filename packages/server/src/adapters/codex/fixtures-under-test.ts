@@ -1,12 +1,11 @@
-import { join } from 'node:path'
 import type { AgentOutput } from '@parley/adapter-kit'
 import { withDenied, withInterrupt } from '@parley/adapter-kit/translation'
-import { readRecording, recordingsIn } from '../../testing/replaying.ts'
+import { readRecording, recordingsFolder, recordingsIn } from '../../testing/replaying.ts'
 import type { NativeItem, NativeMessage, NativeTurn } from './native.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateContext, type TranslateState, withTurn } from './translate-state.ts'
 
-const folder = join(import.meta.dirname, 'fixtures')
+const folder = recordingsFolder(import.meta.dirname)
 
 export const fixtureNames = recordingsIn(folder)
 

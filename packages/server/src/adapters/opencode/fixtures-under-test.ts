@@ -1,7 +1,6 @@
-import { join } from 'node:path'
 import type { AgentOutput } from '@parley/adapter-kit'
 import { withInterrupt } from '@parley/adapter-kit/translation'
-import { readRecording, recordingsIn } from '../../testing/replaying.ts'
+import { readRecording, recordingsFolder, recordingsIn } from '../../testing/replaying.ts'
 import { translate } from './translate.ts'
 import {
   initialState,
@@ -11,7 +10,7 @@ import {
   withTurn,
 } from './translate-state.ts'
 
-const folder = join(import.meta.dirname, 'fixtures')
+const folder = recordingsFolder(import.meta.dirname)
 
 export const fixtureNames = recordingsIn(folder)
 

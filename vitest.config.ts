@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { compileCacheFolder } from './tests/run/compile-cache.ts'
 import { LongestFirst } from './tests/run/longest-first.ts'
-import { agentFiles, mainFiles, nodeFiles } from './tests/run/projects.ts'
+import { agentFiles, gitFiles, mainFiles, nodeFiles } from './tests/run/projects.ts'
 import { RetriedTests } from './tests/run/retried-tests.ts'
 
 process.env.NODE_COMPILE_CACHE ??= compileCacheFolder(import.meta.dirname)
@@ -46,12 +46,17 @@ export default defineConfig({
             'tests/run/*.test.ts',
             'examples/*.test.ts',
           ],
-          exclude: [...mainFiles, ...agentFiles, ...nodeFiles],
+          exclude: [...mainFiles, ...agentFiles, ...nodeFiles, ...gitFiles],
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },
       },
-      { extends: true, test: { name: 'main', include: mainFiles, ...endToEnd } },
+      {
+        extends: true,
+        // The start of a program takes longer the more memory the worker has, so each file has a worker of its own.
+        test: { name: 'git', include: gitFiles, isolate: true, testTimeout: 120_000, hookTimeout: 60_000 },
+      },
+      { extends: true, test: { name: 'main', include: mainFiles, isolate: true, ...endToEnd } },
       { extends: true, test: { name: 'agents', include: agentFiles, exclude: mainFiles, ...slow } },
       {
         extends: true,

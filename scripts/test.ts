@@ -7,7 +7,7 @@ import { once } from 'node:events'
  * tests continue, but the command fails.
  */
 const types = ['tsc -b --singleThreaded', 'tsc -p tests --singleThreaded'].join(' && ')
-const tests = 'vitest run --project architecture --project unit --project main'
+const tests = 'vitest run --project architecture --project unit --project git --project main'
 
 if (await passes('biome check .')) {
   const [typesPass, testsPass] = await Promise.all([passes(types), passes(tests)])

@@ -23,7 +23,7 @@ export const longFiles = [
 ]
 
 /** The projects in the order in which they start. `unit` is last, because its files take only seconds. */
-const projects = ['main', 'agents', 'e2e', 'unit']
+const projects = ['main', 'agents', 'e2e', 'git', 'unit']
 
 /**
  * Sorts test files: `longFiles` first, in their order, and then project by project, because a worker runs files of one

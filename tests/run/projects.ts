@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /**
- * This file defines which project runs a test file. `npm test` runs `architecture`, `unit` and `main`; `npm run
+ * This file defines which project runs a test file. `npm test` runs `architecture`, `unit`, `git` and `main`; `npm run
  * test:rest` runs `agents` and `e2e`. A file belongs to one project only.
  */
 const root = resolve(import.meta.dirname, '../..')
@@ -22,6 +22,18 @@ export const mainFiles = [
 export const agentFiles = globSync('packages/server/src/adapters/**/*.test.ts', { cwd: root })
   .filter(usesAgents)
   .sort()
+
+/** The tests that start programs, mostly git, hundreds of times. */
+export const gitFiles = [
+  ...globSync('packages/server/src/workspace/*.test.ts', { cwd: root }).sort(),
+  'packages/server/src/cli/restore-kill.test.ts',
+  'packages/server/src/core/rewind-files.test.ts',
+  'packages/server/src/core/rounds.test.ts',
+  'packages/server/src/core/worktrees.test.ts',
+  'packages/server/src/faces/access-matrix.test.ts',
+  'packages/server/src/faces/http/change-scopes.test.ts',
+  'packages/server/src/faces/http/hostile-folder.test.ts',
+]
 
 /** Tests of commands with servers on PostgreSQL. Each starts several servers, so `npm run test:rest` runs them. */
 export const nodeFiles = globSync('packages/server/src/cli/*.test.ts', { cwd: root })

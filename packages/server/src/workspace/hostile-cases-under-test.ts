@@ -28,8 +28,16 @@ function setUpKey({ key, value = 'RUN', also }: KeyCase): HostileCase['setUp'] {
     setUpHooks(hooks, place, Object.keys(hostileHooks))
     const filled = (text: string) => text.replace('RUN', place.run).replace('HOOKS', hooks)
     for (const [name, text] of Object.entries({ ...also, [key]: value }))
-      git(place.folder, 'config', filled(name), filled(text))
+      appendFileSync(join(place.folder, '.git/config'), setting(filled(name), filled(text)))
   }
+}
+
+/** A setting as text of a configuration file. */
+function setting(name: string, value: string): string {
+  const [, section = '', subsection, key = ''] = name.match(/^([^.]+)\.(?:(.*)\.)?([^.]+)$/s) ?? []
+  const quoted = (text: string) => `"${text.replace(/[\\"]/g, '\\$&')}"`
+  const head = subsection === undefined ? section : `${section} ${quoted(subsection)}`
+  return `[${head}]\n\t${key} = ${quoted(value)}\n`
 }
 
 function setUpFilter(name: string): HostileCase['setUp'] {
@@ -125,9 +133,15 @@ const keyCases = hostileKeys.map((one): HostileCase => {
   return { name: `the setting ${one.key}`, setUp: setUpKey(one), ...shown }
 })
 
-/** Each setting that makes plain git run a program is its own case; the other settings are one case together. */
+/**
+ * The settings and variables that make plain git run a program: one case each. A group sets up several of them in
+ * one folder, because Parley treats all settings in the same way, and all variables in the same way.
+ */
+export const hostileSettings = keyCases.filter(({ proof }) => proof !== undefined)
+export const plainVariables = environments.filter(({ name }) => name.startsWith('the variable '))
+
+/** The cases that are not in `hostileSettings` or `plainVariables`. */
 export const hostileCases: readonly HostileCase[] = [
-  ...keyCases.filter(({ proof }) => proof !== undefined),
   {
     name: 'settings that plain git does not use when it inspects a folder',
     setUp: (place) => {
@@ -153,8 +167,22 @@ export const hostileCases: readonly HostileCase[] = [
     never: 'git refuses the whole configuration',
   },
   ...layouts,
-  ...environments,
+  ...environments.filter((one) => !plainVariables.includes(one)),
 ]
+
+/** Groups of at most `size` cases, each as one case. */
+export function inGroups(cases: readonly HostileCase[], size: number): HostileCase[] {
+  return Array.from({ length: Math.ceil(cases.length / size) }, (_, index) => {
+    const group = cases.slice(index * size, (index + 1) * size)
+    return {
+      name: group.map(({ name }) => name).join(', '),
+      setUp: (place) => {
+        for (const { setUp } of group) setUp(place)
+      },
+      env: (place) => Object.assign({}, ...group.map(({ env }) => env?.(place))),
+    }
+  })
+}
 
 export const hookCases = Object.entries(hostileHooks).flatMap(([name, proof]) =>
   proof === undefined

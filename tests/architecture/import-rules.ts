@@ -185,7 +185,9 @@ export const serverRules: readonly Rule[] = [
     packages: [
       '@parley/adapter-kit',
       '@parley/adapter-kit/advice',
+      '@parley/adapter-kit/environment',
       '@parley/adapter-kit/find-program',
+      '@parley/adapter-kit/guarded-file',
       '@parley/adapter-kit/marked-processes',
       '@parley/adapter-kit/run-program',
       '@parley/client',
@@ -197,6 +199,7 @@ export const serverRules: readonly Rule[] = [
       'node:crypto',
       'node:fs',
       'node:https',
+      'node:module',
       'node:net',
       'node:os',
       'node:path',

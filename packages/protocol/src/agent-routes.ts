@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AgentInfo, AgentModels, Installing } from './agent.ts'
+import { AdapterFailure, AgentInfo, AgentModels, Installing } from './agent.ts'
 import { AgentCheck, AgentKey, NewAgent } from './agent-setup.ts'
 import { CapabilityInfo } from './capability-info.ts'
 import { AgentConversation, NewImport } from './conversation.ts'
@@ -24,6 +24,9 @@ export const agentRoutes = {
         .array(CapabilityInfo)
         .optional()
         .meta({ description: 'Descriptions of all capabilities that an agent may have' }),
+      failures: z.array(AdapterFailure).optional().meta({
+        description: 'Adapters of config.json that were not loaded. Only administrators see them',
+      }),
       node: NodeInfo.pick({ url: true, machine: true }).optional().meta({
         description: 'The node that answered, and whose agents are listed. Absent on SQLite',
       }),

@@ -177,6 +177,10 @@ export const AgentInfo = AgentProbe.extend({
     .optional()
     .meta({ description: "The agent's own conversations can be listed and imported" }),
   added: z.literal(true).optional().meta({ description: 'Added by a person, who can also remove it' }),
+  module: z
+    .string()
+    .optional()
+    .meta({ description: 'The module of config.json that the adapter of the agent comes from' }),
   keysSet: z.array(z.string()).optional().meta({
     description: 'Names of the variables that config.json sets for the agent; values are never returned',
   }),
@@ -191,6 +195,13 @@ export const AgentInfo = AgentProbe.extend({
   }),
 })
 export type AgentInfo = z.infer<typeof AgentInfo>
+
+/** An adapter of `config.json` that was not loaded. */
+export const AdapterFailure = z.object({
+  module: z.string().meta({ description: 'The module, as config.json names it' }),
+  error: ErrorInfo,
+})
+export type AdapterFailure = z.infer<typeof AdapterFailure>
 
 /**
  * The kind of account that pays for the model. With a subscription, reported costs are notional: the list price of the

@@ -23,6 +23,18 @@ describe('a ParleyError', () => {
     expect(new ParleyError('busy', 'Wait.').toInfo()).toStrictEqual({ code: 'busy', message: 'Wait.' })
   })
 
+  it('of another copy of this package is recognised, and is not an instance of a subclass', async () => {
+    // A query makes Node load the module again.
+    const copy: typeof import('./error.ts') = await import(`./error.ts?copy=${Date.now()}`)
+    const foreign: unknown = new copy.ParleyError('busy', 'Wait.')
+    class Narrower extends ParleyError {}
+    expect(Object.getPrototypeOf(foreign)).not.toBe(ParleyError.prototype)
+    expect(foreign).toBeInstanceOf(ParleyError)
+    expect(errorInfoOf(foreign)).toEqual({ code: 'busy', message: 'Wait.' })
+    expect([foreign instanceof Narrower, new Narrower('busy', '') instanceof Narrower]).toEqual([false, true])
+    expect([new Error('busy'), { code: 'busy' }, null].some((one) => one instanceof ParleyError)).toBe(false)
+  })
+
   it('does not send its cause', () => {
     const error = new ParleyError('busy', 'Wait.', { cause: new Error('disk') })
     expect(error.cause).toEqual(new Error('disk'))

@@ -31,11 +31,26 @@ export type ErrorInfo = z.infer<typeof ErrorInfo>
 export const ErrorBody = z.object({ error: ErrorInfo })
 export type ErrorBody = z.infer<typeof ErrorBody>
 
+/** Marks the prototype of the class. A registered symbol is the same in every copy of this package. */
+const mark = Symbol.for('parley.error')
+
 /**
  * The one error class of Parley. Anything else that is thrown is a defect, and reaches clients as
- * `internal_error`.
+ * `internal_error`. `instanceof` also holds for errors of other copies of this package: an adapter that is installed on
+ * its own has a copy.
  */
 export class ParleyError extends Error {
+  static {
+    Object.defineProperty(ParleyError.prototype, mark, { value: true })
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore-start lint/complexity/noThisInStatic: a subclass has instances of its own
+    if (this !== ParleyError) return super[Symbol.hasInstance](value)
+    // biome-ignore-end lint/complexity/noThisInStatic: a subclass has instances of its own
+    return typeof value === 'object' && value !== null && mark in value
+  }
+
   override readonly name = 'ParleyError'
   readonly code: ErrorCode
   readonly details: Record<string, unknown> | undefined

@@ -1,4 +1,4 @@
-import type { AgentInfo, NodeInfo, ParleyError } from '@parley/protocol'
+import type { AdapterFailure, AgentInfo, NodeInfo, ParleyError } from '@parley/protocol'
 import { useEffect } from 'react'
 import { client } from './client.ts'
 import { createPersistedStore } from './persisted-store.ts'
@@ -7,6 +7,8 @@ import { createStore, useStore } from './store.ts'
 export type Agents = {
   readonly status: 'unasked' | 'asking' | 'known' | 'failed'
   readonly agents: readonly AgentInfo[]
+  /** The adapters of config.json that were not loaded; administrators see them. */
+  readonly failures?: readonly AdapterFailure[] | undefined
   /** The node that listed the agents, if several servers can share a database. */
   readonly node?: Pick<NodeInfo, 'url' | 'machine'> | undefined
   readonly error?: ParleyError
@@ -23,10 +25,11 @@ const names = createPersistedStore<Readonly<Record<string, string>>>('agent-name
 /** Lists the agents on the server's machine; the server probes each of them. */
 export async function loadAgents(): Promise<void> {
   if (agents.get().status === 'asking') return
-  agents.set(({ agents: known, node }) => ({ status: 'asking', agents: known, node }))
+  agents.set(({ agents: known, failures, node }) => ({ status: 'asking', agents: known, failures, node }))
   try {
     const reply = await client.call('listAgents')
-    agents.set({ status: 'known', agents: reply.agents, node: reply.node })
+    const { failures, node } = reply
+    agents.set({ status: 'known', agents: reply.agents, failures, node })
     names.set(Object.fromEntries(reply.agents.map(({ id, name }) => [id, name])))
   } catch (thrown) {
     agents.set((before) => ({ ...before, status: 'failed', error: thrown as ParleyError }))

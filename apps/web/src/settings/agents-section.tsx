@@ -17,7 +17,7 @@ import { MessagesNote } from './messages-note.tsx'
 import { Section } from './section.tsx'
 
 export function AgentsSection() {
-  const { agents, node, status, error } = useAgents()
+  const { agents, failures = [], node, status, error } = useAgents()
   const { purpose, note } = agentsPurpose(node, useNodes().nodes)
   const asking = status === 'asking'
   const administers = useMay('admin')
@@ -35,6 +35,11 @@ export function AgentsSection() {
       <div className="flex flex-col gap-3">
         {note !== undefined && <p className="text-sm text-pretty text-soft">{note}</p>}
         {error && <p className="text-sm text-bad">{errorText(error)}</p>}
+        {failures.map(({ module, error: { message } }) => (
+          <p key={module} className="text-sm text-pretty [overflow-wrap:anywhere] text-bad">
+            {message}
+          </p>
+        ))}
         {agents.map((agent) => (
           <AgentCard key={agent.id} agent={agent} />
         ))}
@@ -57,6 +62,11 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
         </h3>
         {agent.description && <p className="text-sm text-soft">{agent.description}</p>}
         {agent.path && <p className="pt-1 text-xs [overflow-wrap:anywhere] text-faint">{agent.path}</p>}
+        {agent.module && (
+          <p className="pt-1 text-xs [overflow-wrap:anywhere] text-faint">
+            Adapter from config.json: {agent.module}
+          </p>
+        )}
         {agent.models && agent.models.length > 0 && (
           <p className="pt-1 text-xs text-soft">Models: {agent.models.map(({ name }) => name).join(', ')}</p>
         )}

@@ -261,8 +261,10 @@ function settingMethods({ host, principal, by, needing }: Guard) {
   }
 }
 
-function agentMethods({ host, principal: { limits }, needing }: Guard) {
+function agentMethods({ host, principal: { limits, scopes }, needing }: Guard) {
   return {
+    // A failure names files of this machine, and quotes what the module has thrown.
+    adapterFailures: needing(['read'], async () => (scopes.has('admin') ? await host.adapterFailures() : [])),
     agents: needing(['read'], async () => {
       const agents = await host.agents()
       if (!limits) return agents

@@ -38,14 +38,19 @@ export function programSettings({ env: add, executable, args }: AgentSettings = 
   return { ...(add && { add }), ...(executable !== undefined && { executable }), ...(args && { args }) }
 }
 
-/** Leaves out disabled agents. Throws on settings for an unknown agent, since they would have no effect. */
+/**
+ * Leaves out disabled agents. Throws on settings for an unknown agent, since they would have no effect. `isElsewhere`
+ * says which ids belong to agents that are not in the list.
+ */
 export function configured(
   adapters: readonly AgentAdapter[],
   settings: Readonly<Record<string, AgentSettings>>,
+  isElsewhere: (id: string) => boolean = () => false,
 ): AgentAdapter[] {
   const known = adapters.map(({ id }) => id)
   const unknown = Object.entries(settings).find(
-    ([id, { executable, disabled }]) => !known.includes(id) && executable === undefined && !disabled,
+    ([id, { executable, disabled }]) =>
+      !known.includes(id) && executable === undefined && !disabled && !isElsewhere(id),
   )
   if (unknown) {
     const [id] = unknown
@@ -54,7 +59,7 @@ export function configured(
     )
   }
   const wrong = Object.entries(settings).find(
-    ([id, one]) => id !== 'claude' && one.userSettings !== undefined,
+    ([id, one]) => id !== 'claude' && one.userSettings !== undefined && !isElsewhere(id),
   )
   if (wrong)
     throw refusal(`agents.${wrong[0]}.userSettings is set, but only claude supports it. Remove the setting.`)

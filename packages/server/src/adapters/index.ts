@@ -22,6 +22,8 @@ export type BuiltInAdapterOptions = {
   readonly parley?: ParleyCommand
   /** Configuration by agent id. An id that is not built in and has an executable is an ACP agent. */
   readonly agents?: Readonly<Record<string, AgentSettings>>
+  /** True for the id of an agent that is not built in, which `agents` may configure. */
+  readonly isElsewhere?: (id: string) => boolean
   readonly demo?: DemoOptions
 }
 
@@ -57,5 +59,5 @@ export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapt
       { ...given, ...programSettings(settings) },
     ),
   )
-  return configured([...adapters, ...more], agents)
+  return configured([...adapters, ...more], agents, options.isElsewhere)
 }

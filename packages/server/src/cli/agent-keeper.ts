@@ -2,19 +2,22 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { AgentAdapter } from '@parley/adapter-kit'
 import { findProgram } from '@parley/adapter-kit/find-program'
-import { ParleyError } from '@parley/protocol'
+import { type AgentCheck, defined, ParleyError } from '@parley/protocol'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import type { AgentKeeper } from '../core/index.ts'
 import type { CommandLine } from '../faces/http/command-line.ts'
 import type { Check } from './checks.ts'
 import { type ConfigFile, parseConfigFile } from './config-file.ts'
 import { agentSettings } from './configuration.ts'
+import type { OwnAdapters } from './own-adapters.ts'
 
 export type AgentKeeperOptions = {
   /** `config.json`, written with access for this user only. */
   readonly file: string
   /** The options of the adapters, without the settings from `file`. */
   readonly given: Omit<BuiltInAdapterOptions, 'agents'>
+  /** The adapters of modules. */
+  readonly own: OwnAdapters | undefined
   readonly commandLine: CommandLine
 }
 
@@ -23,12 +26,17 @@ type Agents = NonNullable<ConfigFile['agents']>
 const testMs = 30_000
 
 /** Stores in `config.json` the agents and keys that people add. The rest of that file is left unchanged. */
-export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptions): AgentKeeper {
+export function createAgentKeeper({ file, given, own, commandLine }: AgentKeeperOptions): AgentKeeper {
   const builtIn = new Set(builtInAdapters(given).map(({ id }) => id))
   let revision = 0
 
-  function adapterOf(id: string, agents: Agents): AgentAdapter {
-    const adapter = builtInAdapters({ ...given, agents: agentSettings(agents) }).find((one) => one.id === id)
+  async function adapterOf(id: string, changed: Agents): Promise<AgentAdapter> {
+    const agents = agentSettings(changed)
+    const adapter = own?.moduleOf(id)
+      ? await own.again(id, agents[id])
+      : builtInAdapters({ ...given, agents, ...(own && { isElsewhere: own.isElsewhere }) }).find(
+          (one) => one.id === id,
+        )
     if (!adapter)
       throw new ParleyError('conflict', `"${id}" is disabled in config.json. Enable it there first.`)
     revision++
@@ -51,8 +59,11 @@ export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptio
     stateOf(id) {
       const { env = {} } = readable(file).agents?.[id] ?? {}
       const keysSet = Object.keys(env)
+      const module = own?.moduleOf(id)
+      const isAdded = module === undefined && !builtIn.has(id)
       return {
-        ...(!builtIn.has(id) && { added: true as const }),
+        ...defined({ module }),
+        ...(isAdded && { added: true as const }),
         ...(keysSet.length > 0 && { keysSet }),
       }
     },
@@ -68,14 +79,12 @@ export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptio
       )
     },
     async forget(id) {
-      if (builtIn.has(id)) {
-        const message = `"${id}" comes with Parley. To hide it, set agents.${id}.disabled in config.json.`
-        throw new ParleyError('not_supported', message)
-      }
+      expectAdded(id, builtIn, own)
       change(id, () => undefined)
     },
     async setKey({ id, keys = [], name }, variable, value) {
-      const isKey = builtIn.has(id) ? keys.includes(variable) : /^(?!PARLEY_).*_(KEY|TOKEN)$/.test(variable)
+      const namesKeys = builtIn.has(id) || own?.moduleOf(id) !== undefined
+      const isKey = namesKeys ? keys.includes(variable) : /^(?!PARLEY_).*_(KEY|TOKEN)$/.test(variable)
       if (!isKey) throw notAKey(name, keys, variable)
       const agents = change(id, (before = {}) => {
         const { [variable]: old, ...env } = before.env ?? {}
@@ -86,15 +95,30 @@ export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptio
       })
       return adapterOf(id, agents)
     },
-    async test(adapter) {
-      const checks: Check[] = []
-      const add = (check: Check) => void checks.push(check)
-      const stop = AbortSignal.timeout(2 * testMs)
-      const { examineAgent } = await import('./examine-agent.ts')
-      await examineAgent({ adapter, commandLine, timeoutMs: testMs, stop, add })
-      return checks.map(({ lines, ...check }) => ({ ...check, ...(lines && { lines: [...lines] }) }))
-    },
+    test: (adapter) => checksOf(adapter, own?.moduleOf(adapter.id), commandLine),
   }
+}
+
+async function checksOf(
+  adapter: AgentAdapter,
+  module: string | undefined,
+  commandLine: CommandLine,
+): Promise<AgentCheck[]> {
+  const checks: Check[] = []
+  const add = (check: Check) => void checks.push(check)
+  const stop = AbortSignal.timeout(2 * testMs)
+  const { examineAgent } = await import('./examine-agent.ts')
+  await examineAgent({ adapter, module, commandLine, timeoutMs: testMs, stop, add })
+  return checks.map(({ lines, ...check }) => ({ ...check, ...(lines && { lines: [...lines] }) }))
+}
+
+function expectAdded(id: string, builtIn: ReadonlySet<string>, own: OwnAdapters | undefined): void {
+  const refuse = (message: string) => {
+    throw new ParleyError('not_supported', `"${id}" ${message} in config.json.`)
+  }
+  if (builtIn.has(id)) refuse(`comes with Parley. To hide it, set agents.${id}.disabled`)
+  if (own?.moduleOf(id) !== undefined)
+    refuse('comes from a module. To remove it, remove its module from "adapters"')
 }
 
 function notAKey(name: string, keys: readonly string[], variable: string): ParleyError {

@@ -44,9 +44,21 @@ const agent = {
   disabled: z.boolean().optional(),
   userSettings: z.boolean().optional(),
 }
-const agentId = z
+export const agentId = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must contain only lowercase letters, digits and dashes')
+
+/** A module on this machine. Other specifiers, such as URLs and subpaths of packages, are refused. */
+const module = z
+  .string()
+  .regex(
+    /^(\/|\.\.?\/)[^\0]+$|^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/,
+    'must be the name of a package, an absolute path, or a path that starts with ./ or ../',
+  )
+const adapter = z.union(
+  [module, z.strictObject({ module, options: z.record(z.string(), z.unknown()).optional() })],
+  { error: 'must be a module, or an object with "module" and "options"' },
+)
 
 /** Settings of a new chat that its AI SDK page does not send. */
 const chat = {
@@ -113,6 +125,7 @@ export const ConfigFile = z.strictObject({
   decideByLink: z.enum(decideByLinkValues).optional(),
   oidc: z.strictObject(oidc).optional(),
   limits: z.strictObject(limits).optional(),
+  adapters: z.array(adapter).optional(),
   agents: z.record(agentId, z.strictObject(agent)).optional(),
   chat: z.strictObject(chat).optional(),
   telemetry: z.strictObject(telemetry).optional(),

@@ -236,6 +236,39 @@ describe('config.json', () => {
     expect(agents('codex', { args: 'x' })).toContain('agents.codex.args')
   })
 
+  it('names adapters by package or path, and refuses anything else that Node could import', () => {
+    const named = [
+      'parley-adapter-a',
+      '@me/b',
+      './c',
+      '../d.mjs',
+      '/e',
+      { module: './f', options: { fast: true } },
+    ]
+    expect(parse({ adapters: named }).adapters).toEqual(named)
+    expect(resolved({ readConfig: () => ({ adapters: ['./c'] }) }).adapterModules).toEqual([
+      { module: './c', options: {} },
+    ])
+    const others = [
+      'data:text/javascript,',
+      'https://x/y.js',
+      'node:fs',
+      '#c',
+      'a/b',
+      '~/c',
+      '-x',
+      '.',
+      '',
+      'A B',
+    ]
+    for (const module of others)
+      for (const one of [module, { module }])
+        expect(refusal(() => parse({ adapters: [one] })).message, module).toContain(
+          'must be the name of a package',
+        )
+    expect(refusal(() => parse({ adapters: [{ path: './c' }] })).message).toContain('an object with "module"')
+  })
+
   it('is refused if a value is invalid, with the path of the value, and if it is not JSON', () => {
     expect(refusal(() => parse({ limits: { maxQueue: 'x' } })).message).toContain('limits.maxQueue')
     expect(refusal(() => parse([])).message).toContain('config.json')

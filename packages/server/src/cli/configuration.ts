@@ -51,6 +51,8 @@ export type Configuration = ReachSettings & {
   readonly oidc?: OidcSettings
   readonly limits: Partial<Limits>
   readonly agents: Readonly<Record<string, AgentSettings>>
+  /** Modules with adapters, which only config.json can name. Absent if there are none. */
+  readonly adapterModules?: readonly AdapterModule[]
   readonly chat: ChatDefaults
   readonly telemetry: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
   readonly alerts: AlertSettings
@@ -60,6 +62,12 @@ export type Configuration = ReachSettings & {
 
 /** The times without use, in milliseconds, after which sessions are archived and deleted. */
 export type RetentionTimes = { readonly archiveAfter?: number; readonly deleteAfter?: number }
+
+/** A module that config.json names, and the options for its adapter. */
+export type AdapterModule = {
+  readonly module: string
+  readonly options: Readonly<Record<string, unknown>>
+}
 
 export type ConfigurationSources = {
   readonly flags: Flags
@@ -132,6 +140,7 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     ...accessSettings(sources, { config, file, dataDir }),
     limits: defined(config.limits ?? {}),
     agents: agentSettings(config.agents),
+    ...adapterModulesOf(config.adapters),
     chat: defined(config.chat ?? {}),
     telemetry: defined(config.telemetry ?? {}),
     alerts: config.alerts ?? {},
@@ -181,6 +190,11 @@ export function agentsFolder(dataDir: string): string {
 
 export function databaseFile(dataDir: string): string {
   return join(dataDir, 'parley.sqlite')
+}
+
+/** The folder into which people install packages with adapters. `adapters` in config.json names the packages. */
+export function adaptersFolder(dataDir: string): string {
+  return join(dataDir, 'adapters')
 }
 
 /** The index of the search. It is built again if it is deleted. */
@@ -266,6 +280,12 @@ export function agentSettings(agents: ConfigFile['agents']): Readonly<Record<str
     return [id, defined({ ...rest, executable: command, disabled: disabled || undefined })]
   })
   return Object.fromEntries(entries)
+}
+
+function adapterModulesOf(adapters: ConfigFile['adapters'] = []): Pick<Configuration, 'adapterModules'> {
+  if (adapters.length === 0) return {}
+  const modules = adapters.map((one) => (typeof one === 'string' ? { module: one } : one))
+  return { adapterModules: modules.map(({ module, options = {} }) => ({ module, options })) }
 }
 
 function refusal(message: string): ParleyError {

@@ -159,7 +159,7 @@ export async function isFolderHeld(dataDir: string): Promise<boolean> {
 
 async function embed(configuration: Configuration, context: Context): Promise<Connected> {
   const [{ startParley }, { createLogger }] = await Promise.all([import('./start.ts'), import('./log.ts')])
-  const { dataDir, limits, agents } = configuration
+  const { dataDir, limits, agents, adapterModules } = configuration
   const token = machineTokenOf(configuration)
   const parley = await startParley({
     dataDir,
@@ -167,7 +167,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     port: 0,
     token,
     limits,
-    agents,
+    ...{ agents, ...(adapterModules && { adapterModules }) },
     recover: 'on-use',
     commandLine: context.commandLine,
     publicCommandLine: createCommandLine({ invocation: context.invocation }),

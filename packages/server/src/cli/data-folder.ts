@@ -30,7 +30,7 @@ export function isDataFolderOpen(dataDir: string): boolean {
 }
 
 const ownFiles =
-  /^(parley\.sqlite.*|(token|config\.json|machine-id|seal-key\.pem)(\.\d+\.\w{8})?|agents|demo|node|restore\.(partial|ready))$/
+  /^(parley\.sqlite.*|(token|config\.json|machine-id|seal-key\.pem)(\.\d+\.\w{8})?|agents|adapters|demo|node|restore\.(partial|ready))$/
 
 /**
  * Removes the access of other users to a folder that contains only Parley's files. A folder with other files is left

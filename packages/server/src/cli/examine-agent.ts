@@ -11,6 +11,8 @@ import { durationText } from './durations.ts'
 
 export type ExaminationInput = {
   readonly adapter: AgentAdapter
+  /** The module of config.json that the adapter comes from. */
+  readonly module: string | undefined
   readonly commandLine: CommandLine
   /** A prompt to send, if given: the model answers it, and every permission is denied. */
   readonly prompt?: string
@@ -37,7 +39,7 @@ export async function examineAgent(examination: ExaminationInput): Promise<void>
 }
 
 /** Probes the agent and adds the results as checks. Returns false if the examination cannot continue. */
-async function look({ adapter, commandLine, stop, add }: ExaminationInput): Promise<boolean> {
+async function look({ adapter, module, commandLine, stop, add }: ExaminationInput): Promise<boolean> {
   const { id, install } = adapter
   const probe = await withTimeout(
     probeMs + probeGraceMs,
@@ -49,7 +51,7 @@ async function look({ adapter, commandLine, stop, add }: ExaminationInput): Prom
     add(fail('found', `not found. ${hint || command}`))
     return false
   }
-  add(ok('found', path ?? 'it is part of Parley'))
+  add(ok('found', path ?? (module === undefined ? 'it is part of Parley' : `in the module ${module}`)))
   if (usable === false) {
     add(fail('usable', `cannot be used. ${hint}`))
     return false

@@ -22,6 +22,10 @@ it('a server loads a limited amount of code before it answers', async () => {
   expect(files.size, 'modules').toBeGreaterThan(100)
   expect(files.size, 'modules').toBeLessThanOrEqual(limit.modules)
   expect(bytes, 'bytes of code').toBeLessThanOrEqual(limit.bytes)
+  const ofModules = [...files].filter((file) =>
+    /\/cli\/(own-adapters|find-module|adapter-shape)\./.test(file),
+  )
+  expect(ofModules, 'code for adapters that are not configured').toEqual([])
   const otherLanguages = [...files].filter((file) => /zod\/v4\/locales\/(?!en\.js)/.test(file))
   expect(otherLanguages).toEqual([])
 })

@@ -42,11 +42,12 @@ import type { ShadowedFolders } from '../workspace/shadowed-folders.ts'
 import { createTerminals } from '../workspace/terminals.ts'
 import { createWorktrees } from '../workspace/worktrees.ts'
 import { createAgentKeeper } from './agent-keeper.ts'
-import { agentsFolder, configFile } from './configuration.ts'
+import { type AdapterModule, agentsFolder, configFile } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { logSteps } from './log-steps.ts'
 import type { OpenedStore, StoreOptions } from './open-node.ts'
 import { openStore } from './open-store.ts'
+import type { OwnAdapters } from './own-adapters.ts'
 import { proofOf, randomValue } from './owner.ts'
 import type { ReachSettings } from './reach-settings.ts'
 
@@ -58,8 +59,10 @@ export type StartOptions = StoreOptions &
     /** 0 picks a free port. */
     readonly port: number
     readonly adapters?: readonly AgentAdapter[]
-    /** Settings of the built-in adapters from the configuration. */
+    /** Settings of agents from the configuration. */
     readonly agents?: BuiltInAdapterOptions['agents']
+    /** Modules with further adapters from the configuration. */
+    readonly adapterModules?: readonly AdapterModule[]
     readonly limits?: Partial<Limits>
     readonly recover?: HostOptions['recover']
     readonly chat?: ChatDefaults
@@ -275,9 +278,10 @@ async function hostOn(
   { options, workspace, folders, telemetry, alerts }: HostParts,
 ): Promise<Host> {
   const { dataDir, logger, limits, recover } = options
-  const adapters = options.adapters ?? adaptersOf(options)
+  const configured = await adaptersOf(options)
+  const { adapters } = configured
   return createHost({
-    adapters,
+    ...configured,
     store,
     searchIndex,
     ...defined({ ownership, leftovers, shared: store.shared }),
@@ -293,7 +297,6 @@ async function hostOn(
     folderChanges: createFolderChanges({ env: process.env, folders }),
     projectCommands: createProjectCommands({ env: process.env, marks: processMarks }),
     worktrees: createWorktrees({ env: process.env, root: join(dataDir, 'worktrees'), marks: processMarks }),
-    ...(!options.adapters && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     limits: { maxSpares: 1, ...limits },
     ...(recover && { recover }),
@@ -331,12 +334,26 @@ function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions
   })
 }
 
-function adaptersOf(options: StartOptions): AgentAdapter[] {
-  return builtInAdapters({ ...adapterOptions(options), ...(options.agents && { agents: options.agents }) })
+/** The adapters. A list that is given is used as it is; only others can be changed by people. */
+async function adaptersOf(
+  options: StartOptions,
+): Promise<Pick<HostOptions, 'adapters' | 'adapterFailures' | 'agentKeeper'>> {
+  const { adapters, agents, adapterModules: modules, dataDir, logger } = options
+  if (adapters) return { adapters }
+  const given = { ...adapterOptions(options), ...(agents && { agents }) }
+  if (!modules) return { adapters: builtInAdapters(given), agentKeeper: keeperOf(options) }
+  const { configuredAdapters } = await import('./configured-adapters.ts')
+  const configured = await configuredAdapters({ given, dataDir, modules })
+  const { own } = configured
+  for (const { id } of own.adapters) logger.info({ agent: id, module: own.moduleOf(id) }, 'loaded an adapter')
+  for (const { error } of own.failures) logger.warn({ ...error.details }, error.message)
+  const agentKeeper = keeperOf(options, own)
+  return { adapters: configured.adapters, adapterFailures: own.failures, agentKeeper }
 }
 
-function keeperOf(options: StartOptions): AgentKeeper {
+function keeperOf(options: StartOptions, own?: OwnAdapters): AgentKeeper {
   return createAgentKeeper({
+    own,
     file: configFile(options.dataDir),
     given: adapterOptions(options),
     commandLine: options.commandLine ?? plainCommandLine,

@@ -5,7 +5,7 @@ import { checked } from './checked.ts'
 /** Stores the agents and keys that people configure, and tests agents. The implementation is outside core. */
 export type AgentKeeper = {
   /** The stored part of an agent's description. */
-  stateOf(agent: string): Pick<AgentInfo, 'added' | 'keysSet'>
+  stateOf(agent: string): Pick<AgentInfo, 'added' | 'keysSet' | 'module'>
   /**
    * Stores an agent and returns its adapter. If it cannot be stored, rejects with a ParleyError and stores
    * nothing.

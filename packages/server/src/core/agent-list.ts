@@ -1,5 +1,6 @@
 import type { AgentAdapter } from '@parley/adapter-kit'
 import {
+  type AdapterFailure,
   type AgentInfo,
   type AgentOption,
   type AgentProbe,
@@ -28,6 +29,8 @@ export type AgentInstaller = {
 
 export type AgentList = {
   agents(): Promise<AgentInfo[]>
+  /** The configured adapters that were not loaded when this host was created. */
+  adapterFailures(): Promise<readonly AdapterFailure[]>
   /**
    * Starts the installation of the version that is known to work; `agents` reports the progress. Returns the running
    * installation if there is one.
@@ -43,6 +46,7 @@ export type AgentListOptions = {
    * agent.
    */
   readonly adapters: Map<string, AgentAdapter>
+  readonly failures?: readonly AdapterFailure[] | undefined
   readonly installer: AgentInstaller | undefined
   readonly keeper: AgentKeeper | undefined
   /** Called when an agent was changed, so that the caller closes its idle processes. */
@@ -55,7 +59,8 @@ type Running = { state: Installing; readonly stop: AbortController; readonly end
 const probeMs = 10_000
 
 /** The agents of a host as clients see them: the probe result of each, and its installation. */
-export function createAgentList({ adapters, installer, keeper, changed, clock }: AgentListOptions) {
+export function createAgentList(options: AgentListOptions) {
+  const { adapters, installer, keeper, changed, clock, failures: notLoaded = [] } = options
   const running = new Map<string, Running>()
   const failures = new Map<string, ErrorInfo>()
   const unrecognised = countByAgent()
@@ -63,7 +68,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   function adapterFor(agent: string): AgentAdapter {
     const adapter = adapters.get(agent)
     if (adapter) return adapter
-    throw unknownAgent(agent, [...adapters.keys()])
+    throw unknownAgent(agent, [...adapters.keys()], { failed: notLoaded.length })
   }
 
   function installerFor(agent: string): AgentInstaller {
@@ -112,6 +117,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   const list: AgentList = {
     ...createAgentKeeping({ adapters, keeper, adapterFor, described, changed }),
     agents: async () => Promise.all([...adapters.values()].map(described)),
+    adapterFailures: async () => notLoaded,
     async installAgent(agent) {
       const by = installerFor(agent)
       return (running.get(agent) ?? start(agent, by)).state
@@ -130,21 +136,28 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
     list,
     adapterFor,
     observer: unrecognised.observer,
-    async close() {
-      for (const { stop } of running.values()) stop.abort()
-      await Promise.all([...running.values()].map(({ ended }) => ended))
-    },
+    close: () => stopAll([...running.values()]),
   }
 }
 
-/** The error for an unknown agent. Unlike the error for a missing program, it has `details.agents`. */
+async function stopAll(installations: readonly Running[]): Promise<void> {
+  for (const { stop } of installations) stop.abort()
+  await Promise.all(installations.map(({ ended }) => ended))
+}
+
+/**
+ * The error for an unknown agent. Unlike the error for a missing program, it has `details.agents`. `failed` is the
+ * number of adapters that were not loaded: one of them may be the adapter of this agent.
+ */
 export function unknownAgent(
   agent: string,
   known: readonly string[],
-  why = `Known agents: ${known.join(', ')}.`,
+  { failed = 0, isDisabled = false }: { failed?: number; isDisabled?: boolean } = {},
 ): ParleyError {
-  const message = `There is no agent "${agent}". ${why}`
-  return new ParleyError('agent_not_found', message, { details: { agent, agents: known } })
+  const why = isDisabled ? 'It is disabled in config.json.' : `Known agents: ${known.join(', ')}.`
+  const more = failed > 0 ? ' An adapter of config.json was not loaded; "parley agents" shows why.' : ''
+  const details = { agent, agents: known }
+  return new ParleyError('agent_not_found', `There is no agent "${agent}". ${why}${more}`, { details })
 }
 
 /** The options of an agent. All agents have `tools`, because it is an option of the host itself. */

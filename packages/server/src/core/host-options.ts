@@ -1,4 +1,5 @@
 import type { AgentAdapter } from '@parley/adapter-kit'
+import type { AdapterFailure } from '@parley/protocol'
 import type { AgentKeeper } from './agent-keeper.ts'
 import type { AgentLeftovers } from './agent-leftovers.ts'
 import type { AgentInstaller } from './agent-list.ts'
@@ -22,6 +23,8 @@ import type { Worktrees } from './worktrees.ts'
 
 export type HostOptions = {
   readonly adapters: readonly AgentAdapter[]
+  /** Configured adapters that were not loaded. They are listed beside the agents, for administrators. */
+  readonly adapterFailures?: readonly AdapterFailure[]
   readonly store: SessionStore
   /** Decides which sessions this host may write. By default all, because no other process can open the store. */
   readonly ownership?: SessionOwnership

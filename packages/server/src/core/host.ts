@@ -58,12 +58,12 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
   const refreshSessions = () => sessions.each((session) => session.refresh())
-  const { agentInstaller: installer, agentKeeper: keeper, freeBytes } = options
+  const { agentInstaller: installer, agentKeeper: keeper, adapterFailures: failures, freeBytes } = options
   const agentsChanged = () => {
     spares.refresh()
     refreshSessions()
   }
-  const agents = createAgentList({ adapters, clock, installer, keeper, changed: agentsChanged })
+  const agents = createAgentList({ adapters, failures, clock, installer, keeper, changed: agentsChanged })
   const { adapterFor } = agents
   const spareProblem = (error: unknown, doing: string) => problem({ error, doing })
   const spares = createSpareAgents({ limits, clock, adapters, freeBytes, problem: spareProblem })

@@ -20,7 +20,8 @@ export async function agentDoctor(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const adapter = agentsAt(options, context, list).adapterOf(id)
+  const { adapterOf, own } = await agentsAt(options, context, list)
+  const adapter = adapterOf(id)
   const { connectMs } = defaultLimits
   const timeoutMs = options.timeout === undefined ? connectMs : parseDuration(options.timeout, '--timeout')
   const checks: Check[] = []
@@ -32,7 +33,7 @@ export async function agentDoctor(
   using _ = onInterrupt(() => stop.abort())
   const { commandLine } = context
   const { prompt } = options
-  const examination = { adapter, commandLine, timeoutMs, stop: stop.signal, add }
+  const examination = { adapter, module: own.moduleOf(id), commandLine, timeoutMs, stop: stop.signal, add }
   await examineAgent({ ...examination, ...(prompt !== undefined && { prompt }) })
   if (stop.signal.aborted) return exitCodes.cancelled
   return checks.some(({ result }) => result === 'fail') ? exitCodes.failed : exitCodes.completed

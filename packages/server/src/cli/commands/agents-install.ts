@@ -7,12 +7,14 @@ import { builtInAdapters } from '../../adapters/index.ts'
 import { type Installed, installAgent, removeAgent } from '../../adapters/install.ts'
 import { unknownAgent } from '../../core/index.ts'
 import { agentsFolder, type Flags } from '../configuration.ts'
+import { configuredAdapters } from '../configured-adapters.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makeDataFolder } from '../data-folder.ts'
 import { durationText } from '../durations.ts'
 import { exitCodes, failureOf } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { type Progress, startProgress } from '../terminal/progress.ts'
+import { oneLine } from '../terminal/visible.ts'
 
 export type InstallOptions = Flags & {
   /** The folder to install into, instead of the agents folder of the data folder. */
@@ -40,7 +42,7 @@ export async function installAgents(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const { folder, adapterOf } = agentsAt(options, context, list)
+  const { folder, adapterOf } = await agentsAt(options, context, list)
   const wanted: Installable[] = []
   for (const id of new Set(ids)) {
     const { name, install, probe } = adapterOf(id)
@@ -62,7 +64,7 @@ export async function updateAgents(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const { folder, adapters, adapterOf } = agentsAt(options, context, list)
+  const { folder, adapters, adapterOf } = await agentsAt(options, context, list)
   const isInstalled = ({ id, install }: AgentAdapter) =>
     install !== undefined && installedVersion(folder, id, install.package) !== undefined
   const chosen = ids.length > 0 ? ids.map(adapterOf) : adapters.filter(isInstalled)
@@ -85,7 +87,7 @@ export async function removeAgents(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const { folder, adapterOf } = agentsAt(options, context, list)
+  const { folder, adapterOf } = await agentsAt(options, context, list)
   for (const id of ids) adapterOf(id)
   for (const id of ids) {
     if (!(await removeAgent(folder, id))) {
@@ -96,23 +98,25 @@ export async function removeAgents(
   return exitCodes.completed
 }
 
-export function agentsAt(
+export async function agentsAt(
   { into, ...flags }: Flags & Pick<InstallOptions, 'into'>,
   context: Context,
   list: ListAgents = builtInAdapters,
 ) {
-  const { dataDir, agents } = configurationOf(context, flags)
+  const { dataDir, agents, adapterModules: modules } = configurationOf(context, flags)
   const folder = into === undefined ? agentsFolder(dataDir) : resolve(context.cwd, into)
   const parley = (words: string) =>
     context.commandLine(into === undefined ? words : `${words} --into ${shellWord(into)}`)
-  const adapters = list({ env: context.env, agentsFolder: folder, agents, parley })
+  const given = { env: context.env, agentsFolder: folder, agents, parley }
+  const { adapters, own } = await configuredAdapters({ given, dataDir, modules, list })
+  for (const { error } of own.failures) context.output.err(`parley: ${oneLine(error.message)}\n`)
   function adapterOf(id: string): AgentAdapter {
     const adapter = adapters.find((one) => one.id === id)
     if (adapter) return adapter
     const known = adapters.map((one) => one.id)
-    throw unknownAgent(id, known, agents[id]?.disabled ? 'It is disabled in config.json.' : undefined)
+    throw unknownAgent(id, known, { isDisabled: agents[id]?.disabled === true })
   }
-  return { folder, adapters, adapterOf }
+  return { folder, adapters, own, adapterOf }
 }
 
 /** Installs one agent after the other. A failure does not stop the others, but it sets the exit code. */

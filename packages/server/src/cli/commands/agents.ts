@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import type { AgentInfo } from '@parley/protocol'
+import { type AgentInfo, capabilityNames, PermissionMode } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import type { Context } from '../context.ts'
@@ -7,7 +7,7 @@ import { existingConfigurationOf } from '../existing-data.ts'
 import { printTable, tableLines, tableWidth } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
-export type AgentsOptions = Flags & { readonly json?: boolean }
+export type AgentsOptions = Flags & { readonly json?: boolean; readonly capabilities?: boolean }
 
 const columns = [
   { name: 'ID' },
@@ -21,14 +21,32 @@ const columns = [
 export async function agents(options: AgentsOptions, context: Context): Promise<number> {
   const { output } = context
   await using server = await connect(existingConfigurationOf(context, options), context)
-  const { agents: found } = await server.client.call('listAgents')
+  const { agents: found, failures = [] } = await server.client.call('listAgents')
   if (options.json) {
-    for (const agent of found) output.out(`${JSON.stringify(agent)}\n`)
+    for (const one of [...found, ...failures]) output.out(`${JSON.stringify(one)}\n`)
     return 0
   }
   const rows = found.map((agent) => rowOf(agent, context))
-  printTable(agentLines(rows, tableWidth(output)), output)
+  printTable(options.capabilities ? matrixLines(found) : agentLines(rows, tableWidth(output)), output)
+  for (const { error } of failures) output.err(`${output.errStyle.red(oneLine(error.message))}\n`)
   return 0
+}
+
+/** The capabilities and the modes of the agents that were found, in the order of docs/agents.md. */
+function matrixLines(agents: readonly AgentInfo[]): string[] {
+  const shown = agents.filter(({ found }) => found)
+  const row = (name: string, has: (agent: AgentInfo) => boolean) => [
+    name,
+    ...shown.map((agent) => (has(agent) ? 'yes' : '-')),
+  ]
+  const rows = [
+    ...capabilityNames.map((name) => row(name, ({ capabilities }) => capabilities[name])),
+    ...PermissionMode.options.map((mode) => row(`mode ${mode}`, ({ modes }) => modes.includes(mode))),
+  ]
+  return tableLines(
+    ['CAPABILITY', ...shown.map(({ id }) => id)].map((name) => ({ name })),
+    rows,
+  )
 }
 
 /**

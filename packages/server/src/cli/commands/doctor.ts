@@ -2,13 +2,13 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AgentAdapter } from '@parley/adapter-kit'
 import { installedVersion } from '@parley/adapter-kit/find-program'
-import { type AgentInfo, defined, messageOf } from '@parley/protocol'
-import { builtInAdapters } from '../../adapters/index.ts'
+import { type AdapterFailure, type AgentInfo, defined, messageOf } from '@parley/protocol'
 import { migrations } from '../../stores/migrations/index.ts'
 import { oldestNode } from '../../version.ts'
 import { type Check, checkLine, fail, ok, warn } from '../checks.ts'
 import { isConfigExposed } from '../config-file.ts'
 import { agentsFolder, type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
+import { configuredAdapters } from '../configured-adapters.ts'
 import { type Connected, findServer, isFolderHeld, silent } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
@@ -192,37 +192,51 @@ async function agentChecks(
   context: Context,
 ): Promise<Check[]> {
   const { agents } = configuration
-  let found: Probed[]
+  let listed: Listed
   try {
-    found = server
-      ? (await server.client.call('listAgents')).agents
-      : await agentsWithoutServer(configuration, context)
+    listed = await (server ? server.client.call('listAgents') : agentsHere(configuration, context))
   } catch (thrown) {
     return [fail('agents', messageOf(thrown))]
   }
-  const isWished = ({ id, install }: Probed) => agents[id] !== undefined || install?.installed !== undefined
+  const { agents: found, failures = [] } = listed
+  const isWished = ({ id, install, module }: Probed) =>
+    agents[id] !== undefined || install?.installed !== undefined || module !== undefined
   const rest = found.filter((agent) => !isWished(agent) && isNotSetUp(agent))
-  const checks = found.filter((agent) => !rest.includes(agent)).map((agent) => agentCheck(agent))
+  const checks = [
+    ...failures.map(failureCheck),
+    ...found.filter((agent) => !rest.includes(agent)).map((agent) => agentCheck(agent)),
+  ]
   const messages = found.flatMap((agent) => messageChecks(agent, context))
   return [...checks, ...messages, ...(rest.length === 0 ? [] : [restCheck(rest, context)])]
 }
 
 type Probed = Pick<
   AgentInfo,
-  'id' | 'found' | 'version' | 'usable' | 'signedIn' | 'hint' | 'install' | 'unrecognised'
+  'id' | 'found' | 'version' | 'usable' | 'signedIn' | 'hint' | 'install' | 'unrecognised' | 'module'
 >
+type Listed = {
+  readonly agents: readonly Probed[]
+  readonly failures?: readonly AdapterFailure[] | undefined
+}
 
-async function agentsWithoutServer(configuration: Configuration, context: Context): Promise<Probed[]> {
-  const folder = agentsFolder(configuration.dataDir)
+/** The agents as a server would list them. */
+async function agentsHere(configuration: Configuration, context: Context): Promise<Listed> {
+  const { dataDir, agents, adapterModules: modules } = configuration
   const { env, commandLine: parley } = context
-  const adapters = builtInAdapters({ env, agentsFolder: folder, agents: configuration.agents, parley })
+  const folder = agentsFolder(dataDir)
+  const given = { env, agentsFolder: folder, agents, parley }
+  const { adapters, own } = await configuredAdapters({ given, dataDir, modules })
   const messages = await storedMessages(configuration)
-  return Promise.all(
-    adapters.map(async (adapter) => ({
-      ...(await probed(adapter, folder)),
-      ...defined({ unrecognised: messages.get(adapter.id)?.total }),
-    })),
-  )
+  const probing = adapters.map(async (adapter) => ({
+    ...(await probed(adapter, folder)),
+    ...defined({ unrecognised: messages.get(adapter.id)?.total, module: own.moduleOf(adapter.id) }),
+  }))
+  return { agents: await Promise.all(probing), failures: own.failures }
+}
+
+function failureCheck({ module, error: { message, details } }: AdapterFailure): Check {
+  const stack = Array.isArray(details?.stack) ? details.stack.map(String) : []
+  return { ...fail(`adapter ${module}`, message), ...(stack.length > 0 && { lines: stack }) }
 }
 
 async function probed({ id, install, probe }: AgentAdapter, folder: string): Promise<Probed> {

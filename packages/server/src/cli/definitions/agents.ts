@@ -10,7 +10,8 @@ export function addAgentCommands({ add: addToProgram, under, run }: Registry): v
     'parley agents install codex',
     'parley agents doctor codex',
   )
-    .option('--json', 'print one agent per line, as JSON')
+    .option('--capabilities', 'print which capabilities each agent that was found has')
+    .option('--json', 'print one agent per line, as JSON, and one adapter that was not loaded per line')
     .enablePositionalOptions()
     .helpCommand(false)
     .action(run(async () => (await import('../commands/agents.ts')).agents))

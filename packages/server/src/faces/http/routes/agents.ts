@@ -19,8 +19,13 @@ async function thisNode({ nodes }: AppParts): Promise<Pick<NodeInfo, 'url' | 'ma
 
 export function mountAgents(app: App, parts: AppParts): void {
   mount(app, parts, routes.listAgents, async ({ host }) => {
-    const [agents, node] = await Promise.all([host.agents(), thisNode(parts)])
-    return { agents, capabilities: capabilityInfos(), ...defined({ node }) }
+    const [agents, failures, node] = await Promise.all([
+      host.agents(),
+      host.adapterFailures(),
+      thisNode(parts),
+    ])
+    const failed = failures.length > 0 ? { failures: [...failures] } : {}
+    return { agents, ...failed, capabilities: capabilityInfos(), ...defined({ node }) }
   })
   mount(app, parts, routes.listModels, async ({ host }) => ({ agents: await host.models() }))
   mount(app, parts, routes.addAgent, ({ body, context, host }) => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentPackage } from '@parley/adapter-kit'
 import { runProgram } from '@parley/adapter-kit/run-program'
-import { installAgent } from '../../packages/server/src/adapters/install.ts'
+import { installAgent, packageAt } from '../../packages/server/src/adapters/install.ts'
 import { findNpm } from '../../packages/server/src/adapters/npm.ts'
 import { testAgentsFolder } from '../../packages/server/src/testing/agents-folder.ts'
 import type { Release, Steps, TestedAgent } from './examine.ts'
@@ -30,7 +30,8 @@ export function releaseSteps(
       last = elapsedMs
       say(`${id} ${release.version}: ${line}`)
     }
-    const request = { ...install, ...release, agent: id, env: process.env, signal }
+    const { version, agentsFolder } = release
+    const request = { ...packageAt(install, version), agentsFolder, agent: id, env: process.env, signal }
     const { changed } = await installAgent({ ...request, withProgram: true, progress })
     if (changed) say(`${id} ${release.version}: installed`)
   }

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { folderForFile } from '../testing/temporary-folder.ts'
-import { type InstallRequest, installAgent } from './install.ts'
+import { type InstallRequest, installAgent, packageAt } from './install.ts'
 import { startRegistry } from './npm-registry-under-test.ts'
 
 /** Tests libraries: packages that an adapter loads into Parley's process. The agent's program is another package. */
@@ -102,4 +102,8 @@ it('the tested version with different content is refused, and other versions are
   })
   expect(readdirSync(agentsFolder)).toEqual([])
   expect(await install(true, { integrity })).toMatchObject({ version: '1.0.0', changed: true })
+  publish('2.0.0')
+  const tested = { package: name, version: '1.0.0', integrity }
+  expect(await install(true, packageAt(tested, '2.0.0'))).toMatchObject({ version: '2.0.0', changed: true })
+  expect(packageAt(tested, '1.0.0')).toEqual(tested)
 })

@@ -14,7 +14,7 @@ import type { AgentPackage } from '@parley/adapter-kit'
 import { agentEnvironment, type Environment } from '@parley/adapter-kit/environment'
 import { agentFolder, installedVersion, pathWithNode } from '@parley/adapter-kit/find-program'
 import { type ProgramEnd, runProgram } from '@parley/adapter-kit/run-program'
-import { ParleyError } from '@parley/protocol'
+import { defined, ParleyError } from '@parley/protocol'
 import { lockInstall } from './install-lock.ts'
 import { cancelled, findNpm, type Npm, runNpm } from './npm.ts'
 
@@ -53,6 +53,11 @@ type Work = InstallRequest & {
   readonly say: (line: string) => void
   /** False if the package is installed without its program. */
   readonly isWhole: boolean
+}
+
+/** The package of an agent at a version. Its integrity is that of the tested version, so it applies to no other one. */
+export function packageAt({ integrity, ...agent }: AgentPackage, version: string) {
+  return { ...agent, version, ...(version === agent.version && defined({ integrity })) }
 }
 
 const checkMs = 60_000

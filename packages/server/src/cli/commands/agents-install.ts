@@ -4,7 +4,7 @@ import { shellWord } from '@parley/adapter-kit/advice'
 import { installedVersion } from '@parley/adapter-kit/find-program'
 import { errorInfoOf, hasCode, ParleyError } from '@parley/protocol'
 import { builtInAdapters } from '../../adapters/index.ts'
-import { type Installed, installAgent, removeAgent } from '../../adapters/install.ts'
+import { type Installed, installAgent, packageAt, removeAgent } from '../../adapters/install.ts'
 import { unknownAgent } from '../../core/index.ts'
 import { agentsFolder, type Flags } from '../configuration.ts'
 import { configuredAdapters } from '../configured-adapters.ts'
@@ -162,8 +162,7 @@ async function installOne(
   const version = options.version ?? (options.latest ? 'latest' : install.version)
   const { withProgram = false } = options
   const request = {
-    ...install,
-    version,
+    ...packageAt(install, version),
     agentsFolder: folder,
     agent: id,
     env: context.env,

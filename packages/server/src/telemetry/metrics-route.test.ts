@@ -75,7 +75,7 @@ describe('/metrics', () => {
     await server.close()
   })
 
-  it('counts the messages that were not understood by agent, like the list of agents, which shows them only to principals without limits', async () => {
+  it('counts, for each agent, the messages that were not understood; the list of agents shows this count only to principals without limits', async () => {
     const telemetry = createTelemetry()
     await using test = await hostUnderTest({ telemetry })
     const session = await test.create()

@@ -86,7 +86,7 @@ async function examineOne({ id, install, files }: Agent, { version, keep }: Opti
   }
 }
 
-/** The options and the agents that they name. Undefined if they are wrong; the mistake is printed. */
+/** The options and the agents that they name. If the options are wrong, prints the mistake and returns undefined. */
 function chosen(args: readonly string[]) {
   try {
     const options = optionsIn(args)

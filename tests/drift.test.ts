@@ -124,7 +124,7 @@ describe('the examination of a release', () => {
     expect(text).toContain('\n    ended  cost: number → string\n')
   })
 
-  it('finds no drift in the tested release, and in a release that sends the same', async () => {
+  it('finds no drift in the tested release, nor in a release that sends the same messages', async () => {
     const same = stepsWith('1.0.0')
     expect(await examine(agent, 'latest', same.steps)).toMatchObject({ status: 'same', changes: [] })
     expect(same.said.some((line) => line.startsWith('install'))).toBe(false)

@@ -69,7 +69,7 @@ async function versionFor({ package: name }: TestedAgent, wanted: string, signal
   throw new Error(`npm does not find ${name} ${wanted}: ${why}`)
 }
 
-/** An adapter can use the program of another agent. It finds the tested release of it. */
+/** Links the tested releases of the other agents into the folder, because an adapter can use the program of another agent. */
 function linkOthers({ id }: TestedAgent, agentsFolder: string): void {
   const tested = testAgentsFolder()
   if (!existsSync(tested)) return

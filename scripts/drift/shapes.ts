@@ -90,7 +90,7 @@ function compareFields(type: string, { fields: old }: Shape, { fields: now }: Sh
   ]
 }
 
-/** The JSON types without null: a field that can be null is not changed if it never was in the recordings. */
+/** The JSON types without null: if a field can be null, the recordings contain null only by chance. */
 const known = (kinds: ReadonlySet<string>) => [...kinds].filter((kind) => kind !== 'null').toSorted()
 
 type Fields = Shape['fields']

@@ -41,7 +41,7 @@ export const worktreeFolds: Folds = {
     changed(state, event, { phase: 'preparing', made: defined({ copied, leftOut, restored }) }),
   'worktree.prepared': (state, { setup, submodules, ...event }) =>
     changed(state, event, { phase: 'ready', setup, submodules, saved: undefined, removed: undefined }),
-  // Nobody uses the worktree again by filling it, so it is still removed if the attempt was passed over.
+  // Filling a worktree does not count as using it, so the worktree of an attempt that was passed over is still removed.
   'worktree.filled': (state, event) => ({
     ...changed(state, { ...event, at: state.worktree?.since ?? event.at }, { submodules: undefined }),
     ...defined({ round: state.round }),

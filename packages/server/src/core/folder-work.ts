@@ -26,7 +26,7 @@ export async function workInFolder(
   const changes = expectChanges(services)
   const { id: sessionId, cwd } = log.state
   if (waitsForWorktree(log.state))
-    throw new ParleyError('conflict', 'The worktree of this session is not there, so nothing was changed.')
+    throw new ParleyError('conflict', 'The worktree of this session does not exist, so nothing was changed.')
   const progress = createProgress(context, command.commandId)
   const work = {
     ...{ changes, cwd, sessionId, signal, progress: progress.tell },

@@ -243,7 +243,7 @@ describe('a pick', () => {
     expect(attempts.find(({ attempt }) => attempt === picked)?.pick).toBe('picked')
   })
 
-  it('of an attempt that was passed over before keeps its worktree, even if that is being examined for its removal', async () => {
+  it('of an attempt that was passed over before keeps its worktree, even while the worktree is being examined for removal', async () => {
     const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const wrap = (worktrees: Worktrees): Worktrees => ({
       ...worktrees,

@@ -188,7 +188,7 @@ function filesOf(services: SessionServices, { state, place }: FoundAttempt): Att
   const { id: sessionId, round, cwd, worktree, snapshots } = state
   const isGone = worktree?.phase === 'removed' || worktree?.phase === 'restoring'
   const saved = isGone ? (worktree.saved?.tree ?? worktree.removed?.tree) : undefined
-  // Without its last tree, a removed worktree has nothing to compare: the folder below has other files.
+  // If the last tree of a removed worktree is unknown, nothing can be compared: `folder` has other files.
   const isKnown = !isGone || saved !== undefined
   return {
     attempt: round?.attempt ?? 0,

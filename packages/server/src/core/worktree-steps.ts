@@ -247,7 +247,7 @@ export class WorktreeSteps {
         )
       return this.#record('removing', askedSnapshot(taken))
     }
-    // A complete worktree without a folder was deleted by hand.
+    // If the folder of a complete worktree is missing, somebody has deleted it.
     const gone = made ? lastKnown(this.#state) : { head: worktree.base }
     const left = saved ? { ...saved, ...defined({ missing: removed?.missing }) } : gone
     const branch = await worktrees.remove(worktree, { branch: request?.branch ?? 'keep', head: left.head })

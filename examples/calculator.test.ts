@@ -1,30 +1,5 @@
-import { ParleyError } from '@parley/protocol'
-import { createMemoryStore } from '@parley/server'
 import { adapterContract } from '@parley/server/testing'
-import { createCalculatorAdapter } from './calculator.ts'
+import { calculatorSetup } from './calculator-contract.ts'
 
-/** Runs the adapter contract on the calculator. Each declared capability needs a prompt that exercises it. */
-const divide = { prompt: 'How much is 42 / 6?' }
-const refuses = async () => {
-  throw new ParleyError('agent_failed', 'The calculator does not start.')
-}
-
-adapterContract('the calculator', {
-  capabilities: createCalculatorAdapter().capabilities,
-  start: async () => ({ adapter: createCalculatorAdapter, store: createMemoryStore }),
-  scenarios: {
-    text: { prompt: 'Say hello', says: 'nothing to divide' },
-    toolCall: divide,
-    busy: { prompt: 'wait' },
-    edit: { notPossible: 'it writes a result, and shows no change of a file' },
-    crash: { notPossible: 'it has no process that could die' },
-    unrecognised: { notPossible: 'it has no messages that it could misread' },
-    unstartable: {
-      adapter: () => ({ ...createCalculatorAdapter(), connect: refuses }),
-      code: 'agent_failed',
-    },
-    streaming: { prompt: 'Say hello' },
-    permissions: { ...divide, effect: { path: 'result.txt', text: '7' } },
-    interrupt: {},
-  },
-})
+/** Runs the contract suite of adapters on the calculator, with Vitest. */
+adapterContract('the calculator', calculatorSetup)

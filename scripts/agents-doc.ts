@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { AgentAdapter } from '@parley/adapter-kit'
+import { capabilityCases } from '@parley/adapter-kit/testing'
 import { type CapabilityName, capabilityNames } from '@parley/protocol'
 import { acpAgents } from '../packages/server/src/adapters/acp/presets.ts'
 import { builtInAdapters } from '../packages/server/src/adapters/index.ts'
-import { capabilityCases } from '../packages/server/src/testing/adapter-contract/capability-cases.ts'
 
 /**
  * Writes docs/agents.md, the table of agents and their capabilities, from the declarations of the adapters.

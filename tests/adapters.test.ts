@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { capabilityCases } from '@parley/adapter-kit/testing'
 import { capabilityNames } from '@parley/protocol'
 import { expect, it } from 'vitest'
-import { capabilityCases } from '../packages/server/src/testing/adapter-contract/capability-cases.ts'
 import { agentsDoc, agentsDocFile } from '../scripts/agents-doc.ts'
 
 const adapters = resolve(import.meta.dirname, '../packages/server/src/adapters')

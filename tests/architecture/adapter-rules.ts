@@ -5,7 +5,9 @@ const agentHelpers = `${server}/adapters/*`
 const agentList = `${server}/adapters/index.ts`
 
 /** The entry points of the kit: an adapter from elsewhere can use all of them. */
-const kit = [...entryPoints.keys()].filter((name) => name.startsWith('@parley/adapter-kit'))
+const kit = [...entryPoints.keys()].filter(
+  (name) => name.startsWith('@parley/adapter-kit') && !name.endsWith('/testing'),
+)
 
 const adapter = (name: string, packages: string[]): Rule => ({
   folder: `${server}/adapters/${name}`,
@@ -89,6 +91,20 @@ export const adapterKitRules: readonly Rule[] = [
     mayImport: ['agent-package', 'ask-again', 'resumption'].map((name) => `${adapterKit}/${name}.ts`),
     packages: ['@parley/protocol'],
     instead: 'core uses the port, which therefore has no input or output.',
+  },
+  {
+    folder: `${adapterKit}/testing`,
+    mayImport: [`${adapterKit}/agent-adapter.ts`],
+    packages: [
+      '@parley/protocol',
+      'node:child_process',
+      'node:fs',
+      'node:os',
+      'node:path',
+      'node:timers',
+      'node:util',
+    ],
+    instead: 'the contract suite of adapters needs no test runner and no server: its setup passes them in.',
   },
   {
     folder: adapterKit,

@@ -50,6 +50,8 @@ describe('a violation of the import rules is reported:', () => {
     [`${server}/adapters/scripted/index.ts`, '../install.ts', 'only the adapter kit'],
     [`${server}/adapters/scripted/index.ts`, '../../core/index.ts', 'only the adapter kit'],
     ['packages/adapter-kit/src/json-rpc.ts', '@parley/server', 'neither the server nor an agent'],
+    ['packages/adapter-kit/src/testing/run-case.ts', 'vitest', 'no test runner and no server'],
+    [`${server}/adapters/scripted/index.ts`, '@parley/adapter-kit/testing', 'only the adapter kit'],
     [`${server}/adapters/claude/index.ts`, '@opencode-ai/sdk', 'never another agent'],
     [`${server}/cli/start.ts`, '../adapters/claude/index.ts', 'the list of agents'],
     [`${server}/cli/start.ts`, '../../../client/src/http.ts', 'an entry point of @parley/client'],

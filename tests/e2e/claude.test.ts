@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { processesIn } from '@parley/adapter-kit/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { processesIn } from '../../packages/server/src/testing/child-processes.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../packages/server/src/testing/model-server.ts'
 import { ClaudeFixture, done, type SessionFixture } from './claude-fixture.ts'

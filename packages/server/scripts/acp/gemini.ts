@@ -1,4 +1,4 @@
-import { promptMessage, readTurn, readUntil } from '../../src/testing/read-connection.ts'
+import { promptMessage, readTurn, readUntil } from '@parley/adapter-kit/testing'
 import { echoServer, type ToolCall } from '../model-answers.ts'
 import { pixel } from '../recorder.ts'
 import {

@@ -1,6 +1,6 @@
 import type { AgentConnection, AgentOutput, ConnectInput, Person } from '@parley/adapter-kit'
+import { promptMessage, readTurn, readUntil } from '@parley/adapter-kit/testing'
 import type { ModelAnswer, ModelRequest, ModelServer, ModelStep } from '../../src/testing/model-server.ts'
-import { promptMessage, readTurn, readUntil } from '../../src/testing/read-connection.ts'
 import { createAnswers, type ToolCall } from '../model-answers.ts'
 
 export type Scenario = {

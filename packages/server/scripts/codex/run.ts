@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { ConnectInput } from '@parley/adapter-kit'
+import { connectInput } from '@parley/adapter-kit/testing'
 import type { SessionSettings } from '@parley/protocol'
 import { AppServer } from '../../src/adapters/codex/app-server.ts'
 import { openThread } from '../../src/adapters/codex/conversation.ts'
 import type { NativeItem, NativeMessage, NativeThreadOpened } from '../../src/adapters/codex/native.ts'
 import { turnParams } from '../../src/adapters/codex/settings.ts'
-import { connectInput } from '../../src/testing/read-connection.ts'
 import { SeenMessages } from '../model-answers.ts'
 
 export type Line = NativeMessage | { readonly sent: string; readonly toolCallId?: string }

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connectInput } from '@parley/adapter-kit/testing'
 import { describe, expect, it } from 'vitest'
-import { connectInput } from '../testing/read-connection.ts'
 import { folderForFile } from '../testing/temporary-folder.ts'
 import { builtInAdapters } from './index.ts'
 

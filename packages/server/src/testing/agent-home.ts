@@ -1,4 +1,4 @@
-import { processesIn } from './child-processes.ts'
+import { processesIn } from '@parley/adapter-kit/testing'
 import { claudeEnvironment } from './claude-environment.ts'
 import { type CodexSetup, codexEnvironment, withNamespaces } from './codex-environment.ts'
 import { geminiEnvironment } from './gemini-environment.ts'

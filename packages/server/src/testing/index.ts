@@ -1,3 +1,13 @@
+export type { ContractSetup, ContractWorld, Scenario, Scenarios } from '@parley/adapter-kit/testing'
+export {
+  allowingPerson,
+  connectInput,
+  promptMessage,
+  readToEnd,
+  readTurn,
+  readUntil,
+  silentPerson,
+} from '@parley/adapter-kit/testing'
 export type { ScriptContext } from '../adapters/scripted/connection.ts'
 export { createDemoAdapter } from '../adapters/scripted/demo.ts'
 export { createGates, type Gates, type Sleep } from '../adapters/scripted/gates.ts'
@@ -20,14 +30,9 @@ export {
   type Transcript,
   type TranscriptEntry,
 } from '../adapters/scripted/transcript.ts'
-export {
-  adapterContract,
-  type ContractSetup,
-  type ContractWorld,
-  type Scenario,
-  type Scenarios,
-} from './adapter-contract.ts'
+export { adapterContract } from './adapter-contract.ts'
 export { claudeEnvironment } from './claude-environment.ts'
+export { contractHost } from './contract-host.ts'
 export {
   type Hold,
   type ModelAnswer,
@@ -38,14 +43,5 @@ export {
   startModelServer,
   type WireEvent,
 } from './model-server.ts'
-export {
-  allowingPerson,
-  connectInput,
-  promptMessage,
-  readToEnd,
-  readTurn,
-  readUntil,
-  silentPerson,
-} from './read-connection.ts'
 export type { StoreUnderTest } from './store-contract/tested-store.ts'
 export { storeContract } from './store-contract.ts'

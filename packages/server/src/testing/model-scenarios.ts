@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BackgroundScenario, Scenarios } from './adapter-contract.ts'
+import type { BackgroundScenario, Scenarios } from '@parley/adapter-kit/testing'
 import { call, done, onePixel } from './model-answers.ts'
 import { modelPrompt, type PromptedAnswer } from './model-by-prompt.ts'
 import type { ModelAnswer } from './model-server.ts'

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import type { Rejoining } from './adapter-contract/setup.ts'
+import type { Rejoining } from '@parley/adapter-kit/testing'
 import { modelPrompt } from './model-by-prompt.ts'
 
 /** Runs an agent's own program until it ends, with this text on its input; resolves with its output. */

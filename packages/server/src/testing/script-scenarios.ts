@@ -1,5 +1,5 @@
+import type { Scenarios } from '@parley/adapter-kit/testing'
 import { type Script, scriptInPrompt } from '../adapters/scripted/script.ts'
-import type { Scenarios } from './adapter-contract.ts'
 
 /** Scenarios of the contract for the scripted agent, over any protocol. */
 

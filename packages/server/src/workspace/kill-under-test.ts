@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { processesIn } from '@parley/adapter-kit/testing'
 import { expect } from 'vitest'
-import { processesIn } from '../testing/child-processes.ts'
 import { randomFrom } from '../testing/random-from.ts'
 
 /** The seed of the moments at which the tests of folders kill processes. */

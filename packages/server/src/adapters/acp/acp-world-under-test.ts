@@ -1,12 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { type Bench, childrenWith, onBench, SharedBench } from '@parley/adapter-kit/testing'
 import { afterAll, beforeAll, expect, vi } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
-import { SharedBench } from '../../testing/adapter-contract/shared-bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { childrenWith } from '../../testing/child-processes.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { call, done } from '../../testing/model-answers.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelServer } from '../../testing/model-server.ts'
@@ -90,7 +88,7 @@ export class AcpWorld {
   async play(name: AgentName, work: Work, options: Parameters<AcpWorld['adapter']>[1] = {}): Promise<void> {
     const adapter = () => this.adapter(name, options)
     const { processes, expectEnded } = watchProcesses(agents[name].program)
-    await onBench({ adapter, store: createMemoryStore }, adapter(), async (bench) => {
+    await onBench({ adapter, host: contractHost }, adapter(), async (bench) => {
       await work(bench, processes)
       processes()
     })
@@ -105,7 +103,7 @@ export class AcpWorld {
     const { processes, expectEnded } = watchProcesses(agents[name].program)
     let bench: SharedBench
     beforeAll(async () => {
-      bench = await SharedBench.open({ adapter: () => this.adapter(name), store: createMemoryStore })
+      bench = await SharedBench.open({ adapter: () => this.adapter(name), host: contractHost })
     })
     afterAll(async () => {
       await bench.expectValidLogs()

@@ -1,8 +1,8 @@
-import { createMemoryStore } from '../../stores/memory.ts'
-import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
+import { killChildren, type Scenarios } from '@parley/adapter-kit/testing'
+import { adapterContract } from '../../testing/adapter-contract.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { killChildren } from '../../testing/child-processes.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { call, done } from '../../testing/model-answers.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { claudeScenarios } from '../../testing/model-scenarios.ts'
@@ -38,5 +38,5 @@ adapterContract('claude-acp', {
   capabilities: createAcpAdapter(claudeAcp, { env: {} }).capabilities,
   scenarios,
   timeoutMs: 60_000,
-  start: async () => ({ adapter, store: createMemoryStore }),
+  start: async () => ({ adapter, host: contractHost }),
 })

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { onBench } from '@parley/adapter-kit/testing'
 import { expect, it } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { onBench } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
@@ -33,7 +33,7 @@ it.each(Object.entries(agents))(
   '%s reads in an additional folder of the session without asking',
   { timeout: 60_000 },
   (_, agent) =>
-    onBench({ adapter: agent.adapter, store: createMemoryStore }, agent.adapter(), async (bench) => {
+    onBench({ adapter: agent.adapter, host: contractHost }, agent.adapter(), async (bench) => {
       const session = await bench.session({ options: { directories: [other] } })
       const turn = await session.prompt(modelPrompt('Read.', read(agent.tool), { content: 'That is done.' }))
       await turn.completed()
@@ -46,7 +46,7 @@ it.each(Object.entries(agents))(
   '%s does not read outside the folders of the session without permission',
   { timeout: 60_000 },
   (_, agent) =>
-    onBench({ adapter: agent.adapter, store: createMemoryStore }, agent.adapter(), async (bench) => {
+    onBench({ adapter: agent.adapter, host: contractHost }, agent.adapter(), async (bench) => {
       const session = await bench.session({ mode: 'ask' })
       const turn = await session.prompt(modelPrompt('Read.', read(agent.tool), { content: 'That is done.' }))
       const asked = await session.until(

@@ -1,8 +1,6 @@
+import { type BenchSession, childrenWith, connectInput } from '@parley/adapter-kit/testing'
 import { describe, expect, it, vi } from 'vitest'
-import type { BenchSession } from '../../testing/adapter-contract/bench.ts'
-import { childrenWith } from '../../testing/child-processes.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
-import { connectInput } from '../../testing/read-connection.ts'
 import { AcpWorld, agentNames, agents, done, failing, hello } from './acp-world-under-test.ts'
 import { isAmong } from './processes-under-test.ts'
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
+import { type Bench, type BenchSession, killChildren } from '@parley/adapter-kit/testing'
 import type { NewRule, PermissionMode } from '@parley/protocol'
 import { describe, expect, it, vi } from 'vitest'
-import type { Bench, BenchSession } from '../../testing/adapter-contract/bench.ts'
-import { killChildren } from '../../testing/child-processes.ts'
 import { cutTranscript } from '../../testing/claude-transcript.ts'
+import { hostOf } from '../../testing/contract-host.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { AcpWorld, type AgentName, agentNames, agents, call, done } from './acp-world-under-test.ts'
 import { isAmong } from './processes-under-test.ts'
@@ -104,11 +104,11 @@ describe('permissions of Gemini', { timeout: 60_000 }, () => {
     shared(async (bench) => {
       const session = await bench.session()
       await session.command({ type: 'session.configure', mode })
-      const added = rule && (await bench.host.addRule(rule))
+      const added = rule && (await hostOf(bench).addRule(rule))
       try {
         await work(session, bench)
       } finally {
-        if (added) await bench.host.removeRule(added.ruleId)
+        if (added) await hostOf(bench).removeRule(added.ruleId)
       }
     })
   const { shell } = agents.gemini

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Bench, type BenchSession, childrenWith, onBench, type Turn } from '@parley/adapter-kit/testing'
 import type { NewRule, PermissionMode } from '@parley/protocol'
 import { describe, expect, it, vi } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { type Bench, type BenchSession, onBench, type Turn } from '../../testing/adapter-contract/bench.ts'
-import { childrenWith } from '../../testing/child-processes.ts'
+import { contractHost, hostOf } from '../../testing/contract-host.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
 import { faultyAgent } from './faulty-adapter-under-test.ts'
 import { alive } from './processes-under-test.ts'
@@ -17,7 +16,7 @@ import { alive } from './processes-under-test.ts'
 const home = folderForFile()
 
 const odd = () => faultyAgent({ home, more: { dialect: { planFile: '^Plan in (.+)$' } } })
-const world = { adapter: () => odd(), store: createMemoryStore }
+const world = { adapter: () => odd(), host: contractHost }
 
 type Played = { bench: Bench; session: BenchSession; turn: Turn }
 
@@ -34,7 +33,7 @@ async function play(
   { mode, rule, files = [], links = {} }: Setting = {},
 ): Promise<void> {
   await onBench(world, odd(), async (bench) => {
-    if (rule) await bench.host.addRule(rule)
+    if (rule) await hostOf(bench).addRule(rule)
     for (const name of files) writeFileSync(join(bench.folder, name), `this is ${name}`)
     for (const [name, target] of Object.entries(links)) symlinkSync(target, join(bench.folder, name))
     const session = await bench.session(mode ? { mode } : {})
@@ -48,7 +47,7 @@ it('a steered prompt that the agent does not accept begins the next turn', async
     home,
     more: { capabilities: ['streaming', 'steer'], dialect: { steering: '_session/steering' } },
   })
-  await onBench({ adapter: () => steered, store: createMemoryStore }, steered, async (bench) => {
+  await onBench({ adapter: () => steered, host: contractHost }, steered, async (bench) => {
     const session = await bench.session()
     const turn = await session.prompt('deaf')
     await turn.begun()

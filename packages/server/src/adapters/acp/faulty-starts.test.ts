@@ -1,10 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { childrenWith, connectInput, onBench } from '@parley/adapter-kit/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { onBench } from '../../testing/adapter-contract/bench.ts'
-import { childrenWith } from '../../testing/child-processes.ts'
-import { connectInput } from '../../testing/read-connection.ts'
+import { contractHost, hostOf } from '../../testing/contract-host.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
 import { faultyAgent } from './faulty-adapter-under-test.ts'
 import { type AcpAgent, createAcpAdapter } from './index.ts'
@@ -17,7 +15,7 @@ import { alive } from './processes-under-test.ts'
 const home = folderForFile()
 
 const odd = (manner = '', more: Partial<AcpAgent> = {}, env = {}) => faultyAgent({ home, manner, more, env })
-const world = { adapter: () => odd(), store: createMemoryStore }
+const world = { adapter: () => odd(), host: contractHost }
 
 describe('an agent that cannot be started', () => {
   const refusal = (manner: string, changes = {}) =>
@@ -134,7 +132,8 @@ describe('conversations of an agent', () => {
     await expect(memoryOf('')?.list({}, signal)).rejects.toMatchObject({ code: 'not_supported' })
     const adapter = odd('')
     expect(adapter.conversations).toBeUndefined()
-    await onBench({ ...world, adapter: () => adapter }, adapter, async ({ host }) => {
+    await onBench({ ...world, adapter: () => adapter }, adapter, async (bench) => {
+      const host = hostOf(bench)
       await expect(host.conversations('odd')).rejects.toMatchObject({ code: 'not_supported' })
       const refused = host.importConversation({ agent: 'odd', agentSessionId: 'kept' })
       await expect(refused).rejects.toMatchObject({ code: 'not_supported' })

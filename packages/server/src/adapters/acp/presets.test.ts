@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connectInput } from '@parley/adapter-kit/testing'
 import { beforeEach, expect, it } from 'vitest'
-import { connectInput } from '../../testing/read-connection.ts'
 import { folderForTest } from '../../testing/temporary-folder.ts'
 import { AcpAgent, acpAgents, createAcpAdapter, gemini } from './index.ts'
 

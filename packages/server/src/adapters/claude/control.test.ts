@@ -1,7 +1,7 @@
+import { onBench } from '@parley/adapter-kit/testing'
 import { expect, it } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { onBench } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
@@ -14,7 +14,7 @@ const home = await AgentHome.forFile()
 
 const world = {
   adapter: () => createClaudeAdapter({ env: home.env('claude') }),
-  store: createMemoryStore,
+  host: contractHost,
 }
 const call = (name: string, input: unknown): ModelAnswer => ({
   toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],

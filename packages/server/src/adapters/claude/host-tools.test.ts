@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Bench } from '@parley/adapter-kit/testing'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { Bench } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
 import { defineTool } from '../../tools/define-tool.ts'
@@ -33,7 +33,7 @@ async function benchWithTool({ executable, of = home.path }: { executable?: stri
   })
   const env = home.env('claude', { home: of })
   const adapter = () => createClaudeAdapter({ env, ...(executable && { executable }) })
-  const bench = await Bench.open({ adapter, store: createMemoryStore }, adapter())
+  const bench = await Bench.open({ adapter, host: contractHost }, adapter())
   const restart = () => bench.restart({ tools: [lookup] })
   await restart()
   return { bench, words, restart, [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose]() }

@@ -1,12 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BenchSession, killChildren } from '@parley/adapter-kit/testing'
 import { afterAll, expect, it, onTestFailed } from 'vitest'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import { BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
-import { killChildren } from '../../testing/child-processes.ts'
 import { cutTranscript } from '../../testing/claude-transcript.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
@@ -52,7 +51,7 @@ class Place implements AsyncDisposable {
     if (this.#sessionId === undefined) return this.session()
     for (const name of readdirSync(this.cwd)) rmSync(join(this.cwd, name), { recursive: true })
     const { seq } = await this.host.state(this.#sessionId)
-    const session = await BenchSession.follow(() => this.host, this.#sessionId, seq)
+    const session = await BenchSession.follow(() => this.host, this.#sessionId, { start: seq })
     await session.command({ type: 'session.configure', mode: 'ask' })
     this.#callsBefore = home.model.calls.length
     return session

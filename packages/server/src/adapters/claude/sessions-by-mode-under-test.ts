@@ -1,9 +1,9 @@
+import { BenchSession } from '@parley/adapter-kit/testing'
 import type { NewRule, PermissionMode, SessionEvent } from '@parley/protocol'
 import { afterAll, onTestFailed } from 'vitest'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import { BenchSession } from '../../testing/adapter-contract/bench.ts'
 import type { AgentHome } from '../../testing/agent-home.ts'
 import { createClaudeAdapter } from './index.ts'
 

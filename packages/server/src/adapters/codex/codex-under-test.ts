@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
+import { type Bench, onBench } from '@parley/adapter-kit/testing'
 import type { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { call } from '../../testing/model-answers.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelServer } from '../../testing/model-server.ts'
@@ -41,7 +41,7 @@ export class CodexUnderTest {
 
   /** Runs `work` on a bench with Codex, then waits until no process is left. */
   async play(work: (bench: Bench) => Promise<void>, options: Options = {}): Promise<void> {
-    const world = { adapter: () => this.adapter(options), store: createMemoryStore }
+    const world = { adapter: () => this.adapter(options), host: contractHost }
     await onBench(world, world.adapter(), work)
     await until(() => programs().length === 0)
   }

@@ -1,9 +1,9 @@
-import { createMemoryStore } from '../../stores/memory.ts'
-import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
+import { killChildren, type Scenarios } from '@parley/adapter-kit/testing'
+import { adapterContract } from '../../testing/adapter-contract.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { killChildren } from '../../testing/child-processes.ts'
 import { withNamespaces } from '../../testing/codex-environment.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { call, done } from '../../testing/model-answers.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import {
@@ -113,6 +113,6 @@ adapterContract('codex', {
   timeoutMs: 60_000,
   async start() {
     home.model.wire(wire)
-    return { adapter, store: createMemoryStore }
+    return { adapter, host: contractHost }
   },
 })

@@ -1,19 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentAdapter, ConnectInput, Person } from '@parley/adapter-kit'
+import { allowingPerson, connectInput, promptMessage, readToEnd, readTurn } from '@parley/adapter-kit/testing'
 import { ParleyError } from '@parley/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import type { CodexSetup } from '../../testing/codex-environment.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
-import {
-  allowingPerson,
-  connectInput,
-  promptMessage,
-  readToEnd,
-  readTurn,
-} from '../../testing/read-connection.ts'
 import { createCodexAdapter } from './index.ts'
 import { processes, programs, until } from './programs-under-test.ts'
 

@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Bench, connectInput } from '@parley/adapter-kit/testing'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { Bench } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
+import { contractHost, hostOf } from '../../testing/contract-host.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
-import { connectInput } from '../../testing/read-connection.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { agentsFolder } from './codex-under-test.ts'
 import { createCodexAdapter } from './index.ts'
@@ -37,7 +36,7 @@ async function benchWithTool({ settings = '', secondSubagents = true } = {}) {
   const env = home.env('codex', { home: home.folder(), settings, secondSubagents })
   const adapter = () => createCodexAdapter({ env, agentsFolder })
   const before = listening()
-  const bench = await Bench.open({ adapter, store: createMemoryStore }, adapter())
+  const bench = await Bench.open({ adapter, host: contractHost }, adapter())
   const restart = () => bench.restart({ tools: [lookup] })
   await restart()
   return {
@@ -113,7 +112,7 @@ it.each([
 
 it('does not run a tool that a rule or the mode refuses, and reports it under the host tool’s name', async () => {
   await using under = await benchWithTool()
-  await under.bench.host.addRule({ tool: 'host:lookup', decision: 'deny', scope: 'always' })
+  await hostOf(under.bench).addRule({ tool: 'host:lookup', decision: 'deny', scope: 'always' })
   for (const mode of ['bypass', 'read-only'] as const) {
     const session = await under.bench.session({ mode })
     const turn = await session.prompt(looking('sage'))

@@ -1,10 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { onBench } from '@parley/adapter-kit/testing'
 import { expect, it } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { onBench } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { hello } from './codex-under-test.ts'
 import { createCodexAdapter } from './index.ts'
 
@@ -19,7 +19,7 @@ it('a key in the environment alone signs in, and is written to no file', async (
   expect(await probed({ OPENAI_API_KEY: 'placeholder' })).toBe(true)
 
   const adapter = () => adapterWith({ OPENAI_API_KEY: 'placeholder' })
-  await onBench({ adapter, store: createMemoryStore }, adapter(), async (bench) => {
+  await onBench({ adapter, host: contractHost }, adapter(), async (bench) => {
     const session = await bench.session()
     const turn = await session.prompt(hello)
     await turn.completed()

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentConnection, AgentOutput, Person } from '@parley/adapter-kit'
+import { allowingPerson, connectInput, promptMessage, readUntil } from '@parley/adapter-kit/testing'
 import { beforeEach, expect, it } from 'vitest'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import type { ModelAnswer, ModelRequest } from '../../testing/model-server.ts'
-import { allowingPerson, connectInput, promptMessage, readUntil } from '../../testing/read-connection.ts'
 import { createCodexAdapter } from './index.ts'
 
 /** A home whose Codex rules allow `touch` without asking. */

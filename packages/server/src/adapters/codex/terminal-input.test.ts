@@ -1,8 +1,8 @@
+import { type Bench, onBench } from '@parley/adapter-kit/testing'
 import { expect, it } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
 import { createCodexAdapter } from './index.ts'
 
@@ -16,7 +16,7 @@ const done: ModelAnswer = { content: 'That is done.' }
 async function play(work: (bench: Bench) => Promise<void>): Promise<void> {
   const env = home.env('codex')
   const adapter = () => createCodexAdapter({ env, agentsFolder: testAgentsFolder() })
-  await onBench({ adapter, store: createMemoryStore }, adapter(), work)
+  await onBench({ adapter, host: contractHost }, adapter(), work)
 }
 
 /** The output of this call in the last request to the model. */

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentConnection, AgentOutput } from '@parley/adapter-kit'
+import { type BenchSession, connectInput, readTurn, readUntil, type Turn } from '@parley/adapter-kit/testing'
 import { describe, expect, it } from 'vitest'
-import type { BenchSession, Turn } from '../../testing/adapter-contract/bench.ts'
+import { hostOf } from '../../testing/contract-host.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { opencodeConfig, opencodeEnvironment } from '../../testing/opencode-environment.ts'
-import { connectInput, readTurn, readUntil } from '../../testing/read-connection.ts'
 import { bash, call, done, gitInit, OpenCodeUnderTest } from './opencode-under-test.ts'
 
 const world = await OpenCodeUnderTest.forFile()
@@ -152,7 +152,7 @@ describe('a call that OpenCode would run without asking', { timeout: 90_000 }, (
   it('does not run if Parley refuses it', () =>
     world.onBench(async (bench) => {
       writeFileSync(join(bench.folder, 'a.txt'), 'parsley')
-      await bench.host.addRule({ tool: 'read', decision: 'deny', scope: 'always' })
+      await hostOf(bench).addRule({ tool: 'read', decision: 'deny', scope: 'always' })
       const turn = await (await bench.session()).prompt(read(join(bench.folder, 'a.txt')))
       await turn.completed()
       expect(decisions(turn)).toEqual([['denied', 'rule']])

@@ -1,4 +1,4 @@
-import { connectInput, promptMessage } from '../../testing/read-connection.ts'
+import { connectInput, promptMessage } from '@parley/adapter-kit/testing'
 import { createOpenCodeAdapter } from './index.ts'
 
 /** A process with an OpenCode session, which a test kills. */

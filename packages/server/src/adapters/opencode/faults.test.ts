@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { connectInput } from '@parley/adapter-kit/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import {
@@ -11,7 +12,6 @@ import {
   opencodeProgram,
   quietEnvironment,
 } from '../../testing/opencode-environment.ts'
-import { connectInput } from '../../testing/read-connection.ts'
 import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 
 const world = await OpenCodeUnderTest.forFile()

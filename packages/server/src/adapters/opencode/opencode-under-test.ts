@@ -2,16 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentAdapter } from '@parley/adapter-kit'
+import { type Bench, connectInput, onBench, processesIn, readToEnd } from '@parley/adapter-kit/testing'
 import { afterAll } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { processesIn } from '../../testing/child-processes.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { call, done } from '../../testing/model-answers.ts'
 import type { ModelServer } from '../../testing/model-server.ts'
 import { opencodeProgram } from '../../testing/opencode-environment.ts'
-import { connectInput, readToEnd } from '../../testing/read-connection.ts'
 import { createOpenCodeAdapter, type OpenCodeAdapterOptions } from './index.ts'
 
 /** A model server, a home and a folder of programs. Disposing it ends the shared server and closes the home. */
@@ -99,7 +97,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
   /** Runs `work` on a host with this adapter, which is also used after a restart. */
   onBench(work: (bench: Bench) => Promise<void>, adapter: AgentAdapter = this.shared): Promise<void> {
     const folder = adapter === this.#shared?.adapter && { folder: async () => this.sharedFolder() }
-    return onBench({ adapter: () => adapter, store: createMemoryStore, ...folder }, adapter, work)
+    return onBench({ adapter: () => adapter, host: contractHost, ...folder }, adapter, work)
   }
 
   /** Writes a program, to be used as `executable`. Returns its path. */

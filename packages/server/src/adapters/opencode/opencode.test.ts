@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
-import { killChildren } from '../../testing/child-processes.ts'
+import { killChildren, type Scenarios } from '@parley/adapter-kit/testing'
+import { adapterContract } from '../../testing/adapter-contract.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import {
   colourScenario,
@@ -96,6 +96,6 @@ adapterContract('opencode', {
       gitInit(path)
       return path
     }
-    return { adapter: () => adapter, store: createMemoryStore, folder, stop: () => world.leave() }
+    return { adapter: () => adapter, host: contractHost, folder, stop: () => world.leave() }
   },
 })

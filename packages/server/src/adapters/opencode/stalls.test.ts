@@ -1,7 +1,6 @@
+import { type Bench, connectInput } from '@parley/adapter-kit/testing'
 import { describe, expect, it, vi } from 'vitest'
-import type { Bench } from '../../testing/adapter-contract/bench.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
-import { connectInput } from '../../testing/read-connection.ts'
 import { bash, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 
 /** Tests servers that do not respond, and responses that come too late. */

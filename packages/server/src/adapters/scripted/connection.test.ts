@@ -1,8 +1,6 @@
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentOutput, Person } from '@parley/adapter-kit'
-import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
 import {
   connectInput,
   promptMessage,
@@ -10,7 +8,9 @@ import {
   readTurn,
   readUntil,
   silentPerson,
-} from '../../testing/read-connection.ts'
+} from '@parley/adapter-kit/testing'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
 import { folderForFile } from '../../testing/temporary-folder.ts'
 import { createGates } from './gates.ts'
 import { createScriptedAdapter, type ScriptedAdapterOptions } from './index.ts'

@@ -1,5 +1,5 @@
+import { connectInput, promptMessage, readTurn } from '@parley/adapter-kit/testing'
 import { describe, expect, it } from 'vitest'
-import { connectInput, promptMessage, readTurn } from '../../testing/read-connection.ts'
 import { createDemoAdapter } from './demo.ts'
 import { scenes } from './demo-scenes.ts'
 import { demoScript } from './demo-script.ts'

@@ -1,9 +1,9 @@
 import type { AgentAdapter, AgentOutput } from '@parley/adapter-kit'
+import { expectShown, onBench, type Scenarios, verdictOn } from '@parley/adapter-kit/testing'
 import { capabilities, capabilityNames, ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { onBench } from '../../testing/adapter-contract/bench.ts'
-import { adapterContract, expectShown, type Scenarios, verdictOn } from '../../testing/adapter-contract.ts'
+import { adapterContract } from '../../testing/adapter-contract.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import {
   capabilityScripts,
   generalScripts,
@@ -74,7 +74,7 @@ adapterContract('the scripted agent', {
   capabilities: capabilities(...scriptedCapabilities),
   start: async () => ({
     adapter: () => createScriptedAdapter({ gates, script: remembering, transcript: fileTranscript(scratch) }),
-    store: createMemoryStore,
+    host: contractHost,
   }),
   scenarios,
 })
@@ -84,7 +84,7 @@ adapterContract('a scripted agent without any capability', {
   capabilities: capabilities(),
   start: async () => ({
     adapter: () => createScriptedAdapter({ capabilities: capabilities(), modes: ['ask'] }),
-    store: createMemoryStore,
+    host: contractHost,
   }),
   scenarios: { ...general, permissions: capabilityScripts.permissions },
 })
@@ -105,7 +105,7 @@ describe('the rule that an agent shows each capability it declares', () => {
   })
 
   it.each(capabilityNames)('fails an agent that declares %s and does not show it', async (name) => {
-    const world = { adapter: pretender, store: createMemoryStore }
+    const world = { adapter: pretender, host: contractHost }
     const all = {
       ...scenarios,
       mcp: { ...general.text, says: 'mcp', servers: {} },

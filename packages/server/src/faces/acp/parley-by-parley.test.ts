@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentAdapter } from '@parley/adapter-kit'
+import type { Scenarios } from '@parley/adapter-kit/testing'
 import type { CapabilityName } from '@parley/protocol'
 import { pino } from 'pino'
 import { createAcpAdapter } from '../../adapters/acp/index.ts'
@@ -9,8 +10,8 @@ import { createGates } from '../../adapters/scripted/gates.ts'
 import { createScriptedAdapter, scriptedCapabilities } from '../../adapters/scripted/index.ts'
 import { memoryTranscript } from '../../adapters/scripted/transcript.ts'
 import { startParley } from '../../cli/start.ts'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
+import { adapterContract } from '../../testing/adapter-contract.ts'
+import { contractHost } from '../../testing/contract-host.ts'
 import { capabilityScripts, generalScripts, json, remembering } from '../../testing/script-scenarios.ts'
 
 /**
@@ -117,7 +118,7 @@ adapterContract('parley behind parley', {
     })
     return {
       adapter: () => parleyAcp(),
-      store: createMemoryStore,
+      host: contractHost,
       async stop() {
         await inner.close()
         rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SessionState } from '@parley/protocol'
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import type { Bench, BenchSession, Turn } from './bench.ts'
 import { expectNextPrompt, type Kill, type KillableCase, withKill } from './kill.ts'
 import type { CapabilityScenarios, Scenarios } from './setup.ts'
@@ -215,12 +215,14 @@ async function connected(bench: Bench, session: BenchSession): Promise<void> {
   await stateWhen(
     bench,
     session,
+    'a connection with the id of its conversation',
     ({ connected, connection }) => connected && connection?.agentSessionId !== undefined,
   )
 }
 
 async function expectAnswered(bench: Bench, session: BenchSession, texts: readonly string[]): Promise<void> {
-  await session.until(() => texts.every((text) => said(session, text) > 0))
+  const isAnswered = () => texts.every((text) => said(session, text) > 0)
+  await session.until(isAnswered, `the texts ${JSON.stringify(texts)}`)
   const { queue } = await atRest(bench, session)
   expect(queue).toEqual([])
   for (const text of texts) expect(said(session, text), text).toBe(1)
@@ -232,18 +234,19 @@ function said(session: BenchSession, text: string): number {
 
 /** The state once the session is idle. */
 function atRest(bench: Bench, session: BenchSession): Promise<SessionState> {
-  return stateWhen(bench, session, ({ status }) => status === 'idle')
+  return stateWhen(bench, session, 'the session to be idle', ({ status }) => status === 'idle')
 }
 
 async function stateWhen(
   bench: Bench,
   session: BenchSession,
+  what: string,
   holds: (state: SessionState) => boolean,
 ): Promise<SessionState> {
   for (;;) {
     const seq = session.events.at(-1)?.seq ?? 0
     const state = await bench.host.state(session.id)
     if (holds(state)) return state
-    await session.until(() => (session.events.at(-1)?.seq ?? 0) > seq)
+    await session.until(() => (session.events.at(-1)?.seq ?? 0) > seq, what)
   }
 }

@@ -1,5 +1,5 @@
 import type { PermissionMode } from '@parley/protocol'
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import type { Bench } from './bench.ts'
 import {
   type CapabilityCases,

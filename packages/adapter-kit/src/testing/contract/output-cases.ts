@@ -1,4 +1,4 @@
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import { type CapabilityCases, play, refusedCommand } from './capability-case.ts'
 
 /** Capabilities about an agent's reports on its work. */

@@ -17,14 +17,20 @@ export class SharedBench extends Bench {
     const session =
       id === undefined
         ? await super.session(settings)
-        : await BenchSession.follow(() => this.host, id, (await this.host.state(id)).seq)
+        : await BenchSession.follow(() => this.host, id, {
+            start: (await this.host.state(id)).seq,
+            witness: this.witness,
+          })
     this.#used.set(key, session.id)
+    if (id !== undefined) this.shown.push(session)
     return session
   }
 
   /** Runs a case. Its sessions are reused if it succeeds and leaves them idle. */
   async run(work: (bench: Bench) => Promise<void>): Promise<void> {
     this.#used = new Map()
+    this.shown.length = 0
+    this.witness.begin()
     const before = await readdir(this.folder)
     try {
       await work(this)

@@ -1,5 +1,5 @@
 import type { CapabilityName, CommandInput, SessionEvent } from '@parley/protocol'
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import type { Bench, BenchSession, Turn } from './bench.ts'
 import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
 

@@ -1,6 +1,5 @@
 import type { EventOf } from '@parley/protocol'
-import { createSessionFolder } from '../../workspace/session-folder.ts'
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import { type Bench, type BenchSession, Turn } from './bench.ts'
 import { type CapabilityCase, refusalOf, refusedCommand } from './capability-case.ts'
 import { expectNextPrompt, type Kill, withKill } from './kill.ts'
@@ -107,16 +106,17 @@ async function rewindBoth(
   const { effect, prompt } = permissions
   const { path, text } = effect
   const root = await bench.temporaryFolder()
-  await bench.restart({ sessionFolder: createSessionFolder({ env: process.env, root }) })
+  await bench.restart({ sessionFolder: bench.hosts.createSessionFolder(root) })
   const session = await bench.session(permissions.session)
   await (await session.prompt(facts[0].prompt)).completed()
   const work = await session.prompt(prompt)
   const request = await work.asked()
-  const { turnId } = await session.until(() =>
-    session.all('turn.started').find((started) => started.promptId === work.promptId),
+  const { turnId } = await session.until(
+    () => session.all('turn.started').find((started) => started.promptId === work.promptId),
+    'the start of the turn',
   )
   const isFirst = (taken: EventOf<'snapshot.taken'>) => taken.turnId === turnId && taken.when === 'before'
-  await session.until(() => session.all('snapshot.taken').find(isFirst))
+  await session.until(() => session.all('snapshot.taken').find(isFirst), 'the snapshot before the turn')
   await work.decide(request, 'allow')
   await work.completed()
   expect(await bench.file(path)).toBe(text)
@@ -160,5 +160,6 @@ async function expectKnown(
 ): Promise<void> {
   const turn = await session.prompt(recall)
   await turn.completed()
-  expect(facts.map(({ says }) => turn.said.includes(says))).toEqual(known)
+  const found = facts.map(({ says }) => turn.said.includes(says))
+  expect(found, 'which of the facts the agent remembers').toEqual(known)
 }

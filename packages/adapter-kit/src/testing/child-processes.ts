@@ -15,8 +15,12 @@ export function childrenWith(words: string): number[] {
 
 /** Resolves when no process of this machine has this text in its command line. */
 export async function noneWith(words: string): Promise<void> {
-  const all = () => execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' })
-  while (all().includes(words)) await setTimeout(20)
+  while (isRunning(words)) await setTimeout(20)
+}
+
+/** True if a process of this machine has this text in its command line. */
+export function isRunning(words: string): boolean {
+  return execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).includes(words)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AgentAdapter } from '@parley/adapter-kit'
+import { setTimeout } from 'node:timers/promises'
 import {
   type CommandInput,
   type Delta,
@@ -14,10 +14,11 @@ import {
   type SessionEvent,
   turnOf,
 } from '@parley/protocol'
-import type { EncodedItem, Host, HostOptions } from '../../core/index.ts'
-import type { SessionStore } from '../../core/session-store.ts'
-import { createHost } from '../../index.ts'
-import { expect } from '../peers.ts'
+import type { AgentAdapter } from '../../agent-adapter.ts'
+import { Broken, expect, shown } from '../expect.ts'
+import type { ContractHost, ContractHosts, HostNeeds } from '../host.ts'
+import type { RuleName } from '../rules.ts'
+import { Witness } from '../witness.ts'
 import { expectValidLog } from './log-rules.ts'
 import type { ContractWorld, Scenario, Words } from './setup.ts'
 
@@ -32,18 +33,24 @@ export async function onBench(
   await bench.expectValidLogs()
 }
 
-type BenchParts = { agent: string; host: Host; store: SessionStore; folder: string }
+type Store = ReturnType<ContractHosts['createStore']>
+type BenchParts = { agent: string; host: ContractHost; store: Store; folder: string; witness: Witness }
 
 /** A host, a store and a folder, removed when the case is over. */
 export class Bench implements AsyncDisposable {
   readonly folder: string
+  /** Watches the adapters of the bench. */
+  readonly witness: Witness
   readonly #world: ContractWorld
   readonly #agent: string
-  readonly #store: SessionStore
+  readonly #store: Store
   readonly #ownFolder: boolean
   readonly #sessions = new Set<BenchSession>()
   readonly #temporary: string[] = []
-  #host: Host
+  /** The sessions of the case, for the message of a failure. */
+  protected readonly shown: BenchSession[] = []
+  #host: ContractHost
+  #isReleased = false
 
   constructor(world: ContractWorld, parts: BenchParts) {
     this.#world = world
@@ -51,6 +58,7 @@ export class Bench implements AsyncDisposable {
     this.#host = parts.host
     this.#store = parts.store
     this.folder = parts.folder
+    this.witness = parts.witness
     this.#ownFolder = world.folder === undefined
   }
 
@@ -63,16 +71,17 @@ export class Bench implements AsyncDisposable {
     adapter = world.adapter(),
   ): Promise<Opened> {
     const folder = (await world.folder?.()) ?? (await mkdtemp(join(tmpdir(), 'parley-contract-')))
-    const store = world.store()
-    const host = await createHost({ adapters: [adapter], store })
-    return new this(world, { agent: adapter.id, store, folder, host })
+    const store = world.host.createStore()
+    const witness = new Witness()
+    const host = await world.host.createHost({ adapters: [witness.watch(adapter)], store })
+    return new this(world, { agent: adapter.id, store, folder, host, witness })
   }
 
   newAdapter(): AgentAdapter {
-    return this.#world.adapter()
+    return this.witness.watch(this.#world.adapter())
   }
 
-  get host(): Host {
+  get host(): ContractHost {
     return this.#host
   }
 
@@ -83,17 +92,34 @@ export class Bench implements AsyncDisposable {
   }
 
   async follow(sessionId: string): Promise<BenchSession> {
-    const session = await BenchSession.follow(() => this.#host, sessionId)
+    const session = await BenchSession.follow(() => this.#host, sessionId, { witness: this.witness })
     this.#sessions.add(session)
+    this.shown.push(session)
     return session
   }
 
   /** Stops the host as a server does, and starts another on the same store. */
-  async restart(
-    more: Pick<HostOptions, 'tools' | 'toolEnv' | 'limits' | 'sessionFolder' | 'worktrees'> = {},
-  ): Promise<void> {
+  async restart(more: Omit<HostNeeds, 'adapters' | 'store'> = {}): Promise<void> {
     await this.#host.close()
-    this.#host = await createHost({ adapters: [this.#world.adapter()], store: this.#store, ...more })
+    const given = { adapters: [this.newAdapter()], store: this.#store }
+    this.#host = await this.hosts.createHost({ ...given, ...more })
+  }
+
+  get hosts(): ContractHosts {
+    return this.#world.host
+  }
+
+  /** Checks every 20 ms, until `holds` returns true or the bench is released. */
+  poll(what: string, rule: RuleName, holds: () => boolean): Promise<void> {
+    const work = async () => {
+      while (!this.#isReleased && !holds()) await setTimeout(20)
+    }
+    return this.witness.waiting(what, rule, work())
+  }
+
+  /** The state of each session, for the message of a failure. */
+  describeSessions(): string[] {
+    return this.shown.slice(-3).map((session) => session.describe())
   }
 
   /** A folder outside the session's folder, removed when the bench is closed. */
@@ -109,11 +135,12 @@ export class Bench implements AsyncDisposable {
   }
 
   async expectValidLogs(): Promise<void> {
-    await this.#host.close()
+    await this.witness.waiting('the host to close its connections', 'close', this.#host.close())
     for (const session of this.#sessions) expectValidLog(session.events, session.deltas)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isReleased = true
     await this.#host.close()
     await this.#store.close()
     const removed = this.#ownFolder ? [this.folder, ...this.#temporary] : this.#temporary
@@ -121,25 +148,33 @@ export class Bench implements AsyncDisposable {
   }
 }
 
+type Followed = { readonly start?: number; readonly witness?: Witness }
+
 /** A session with the events and deltas received from it; a case can wait for one of them. */
 export class BenchSession {
   readonly id: string
   readonly events: SessionEvent[] = []
   readonly deltas: Delta[] = []
   readonly natives: unknown[] = []
-  readonly #host: () => Host
+  readonly #host: () => ContractHost
   readonly #start: number
+  readonly #witness: Witness
   readonly #waiting = new Set<() => void>()
 
-  private constructor(id: string, host: () => Host, start: number) {
+  private constructor(
+    id: string,
+    host: () => ContractHost,
+    { start = 0, witness = new Witness() }: Followed,
+  ) {
     this.id = id
     this.#host = host
     this.#start = start
+    this.#witness = witness
   }
 
   /** Follows a session after the event `start`. */
-  static async follow(host: () => Host, id: string, start = 0): Promise<BenchSession> {
-    const session = new BenchSession(id, host, start)
+  static async follow(host: () => ContractHost, id: string, options: Followed = {}): Promise<BenchSession> {
+    const session = new BenchSession(id, host, options)
     await session.listen()
     return session
   }
@@ -160,7 +195,7 @@ export class BenchSession {
     )
   }
 
-  #deliver(batch: readonly EncodedItem[]): void {
+  #deliver(batch: readonly { readonly kind: string; readonly json: string }[]): void {
     for (const item of batch) {
       const value: unknown = JSON.parse(item.json)
       if (item.kind === 'event') this.events.push(value as SessionEvent)
@@ -170,9 +205,16 @@ export class BenchSession {
     for (const check of this.#waiting) check()
   }
 
-  /** Calls `find` now and after every delivery, and resolves with its first result. */
-  until<Found>(find: () => Found | undefined | false): Promise<Found> {
-    return new Promise((resolve) => {
+  /**
+   * Calls `find` now and after every delivery, and resolves with its first result. `what` and `rule` are for the message
+   * if it never comes.
+   */
+  until<Found>(
+    find: () => Found | undefined | false,
+    what = 'an event of the session',
+    rule?: RuleName,
+  ): Promise<Found> {
+    const found = new Promise<Found>((resolve) => {
       const check = () => {
         const found = find()
         if (found === undefined || found === false) return
@@ -182,6 +224,29 @@ export class BenchSession {
       this.#waiting.add(check)
       check()
     })
+    return this.#witness.waiting(what, rule, found)
+  }
+
+  /** The state of the session in a sentence, for the message of a failure. */
+  describe(): string {
+    const ids = (type: EventType, field: string) =>
+      this.all(type).map((event) => (event as Readonly<Record<string, unknown>>)[field] as string)
+    const open = (what: string, all: readonly string[], over: readonly string[]) => {
+      const left = all.filter((id) => !over.includes(id))
+      return left.length === 0 ? [] : [`open ${what}: ${left.join(', ')}`]
+    }
+    const ended = this.all('turn.ended').map(({ outcome }) => outcome)
+    const parts = [
+      `turns: ${ids('turn.started', 'turnId').length} started, ${ended.length} ended${ended.length > 0 ? ` (${ended.join(', ')})` : ''}`,
+      ...open('calls', ids('tool-call.called', 'toolCallId'), ids('tool-call.ended', 'toolCallId')),
+      ...open(
+        'requests',
+        [...ids('permission.requested', 'requestId'), ...ids('question.asked', 'requestId')],
+        [...ids('permission.resolved', 'requestId'), ...ids('question.resolved', 'requestId')],
+      ),
+      `last event: ${this.events.at(-1)?.type ?? 'none'}`,
+    ]
+    return `The session: ${parts.join('; ')}`
   }
 
   command(command: DistributiveOmit<CommandInput, 'commandId'>): Promise<Receipt> {
@@ -243,28 +308,36 @@ export class Turn {
         ...this.all('tool-call.called'),
       ]
       return seen.length > 0 || this.deltas.some((delta) => delta.type !== 'activity.changed')
-    })
+    }, 'the first output of the turn')
   }
 
   /** Resolves with the first result of `find`. Rejects if the turn ends before that. */
-  async first<Found>(find: () => Found | undefined | false): Promise<Found> {
+  async first<Found>(
+    find: () => Found | undefined | false,
+    what = 'an event of the turn',
+    rule?: RuleName,
+  ): Promise<Found> {
     const over = Symbol()
-    const found = await this.#session.until(() => find() || (this.all('turn.ended').length > 0 && over))
-    if (found === over)
-      throw new Error(`the turn ended before the expected result: ${JSON.stringify(this.all('turn.ended'))}`)
+    const ended = () => this.all('turn.ended')
+    const found = await this.#session.until(() => find() || (ended().length > 0 && over), what, rule)
+    if (found === over) throw new Broken(`the turn ended before ${what}: ${shown(ended()[0])}`, rule)
     return found as Found
   }
 
   ended(): Promise<EventOf<'turn.ended'>> {
-    return this.#session.until(() => this.all('turn.ended')[0])
+    return this.#session.until(() => this.all('turn.ended')[0], 'the end of the turn', 'one-end-of-a-turn')
   }
 
   /** Waits for the turn to end as completed, and allows every permission it asks for. */
   async completed(): Promise<EventOf<'turn.ended'>> {
     for (;;) {
-      const next = await this.#session.until(() => this.all('turn.ended')[0] ?? this.#open()[0])
+      const next = await this.#session.until(
+        () => this.all('turn.ended')[0] ?? this.#open()[0],
+        'the end of the turn',
+        'one-end-of-a-turn',
+      )
       if (next.type === 'turn.ended') {
-        expect(next).toMatchObject({ outcome: 'completed' })
+        expect(next, 'the end of the turn').toMatchObject({ outcome: 'completed' })
         return next
       }
       await this.decide(next, 'allow')
@@ -280,7 +353,7 @@ export class Turn {
   }
 
   asked(): Promise<EventOf<'permission.requested'>> {
-    return this.first(() => this.#open()[0])
+    return this.first(() => this.#open()[0], 'a permission request', 'permissions')
   }
 
   async decide(

@@ -1,4 +1,4 @@
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import type { Bench } from './bench.ts'
 import { type CapabilityCase, nothingToRefuse } from './capability-case.ts'
 

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
-import type { AgentAdapter, AgentOutput } from '@parley/adapter-kit'
 import { type Diff, ParleyError, requestedDiffs } from '@parley/protocol'
+import type { AgentAdapter, AgentConnection, AgentOutput } from '../../agent-adapter.ts'
+import { expect } from '../expect.ts'
 import { areAlive, ownChildren, ownDescendants } from '../own-children.ts'
-import { expect } from '../peers.ts'
 import { connectInput, promptMessage, readToEnd, readUntil, silentPerson } from '../read-connection.ts'
+import type { GeneralRule } from '../rules.ts'
 import type { Bench } from './bench.ts'
 import { play, refusalOf } from './capability-case.ts'
 import { expectDeltasAddUp } from './log-rules.ts'
@@ -13,6 +13,7 @@ import type { ContractSetup, ContractWorld, NotPossible } from './setup.ts'
 
 export type GeneralCase = {
   readonly title: string
+  readonly rule: GeneralRule
   /** True if the case can run in a session that earlier cases have used. */
   readonly shared?: true
   readonly notPossible?: (setup: ContractSetup) => string | undefined
@@ -25,6 +26,7 @@ export type GeneralCase = {
 export const generalCases: readonly GeneralCase[] = [
   {
     title: 'declares the capabilities of the setup, and is found',
+    rule: 'declared-capabilities',
     async shows(bench, setup) {
       const adapter = bench.newAdapter()
       expect(adapter.capabilities).toEqual(setup.capabilities)
@@ -35,6 +37,7 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'every process that a probe started has ended when the probe is over or cancelled',
+    rule: 'probe',
     async shows(bench) {
       const before = ownChildren()
       await bench.newAdapter().probe(AbortSignal.timeout(10_000))
@@ -48,10 +51,11 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'a text turn completes, and the agent reports its connection',
+    rule: 'connected',
     shared: true,
     async shows(bench, { scenarios: { text }, capabilities }) {
       const { session, turn } = await play(bench, text)
-      expect(turn.said).toContain(text.says)
+      expect(turn.said, 'the text of the turn').toContain(text.says)
       const state = await bench.host.state(session.id)
       expect(state.connected).toBe(true)
       if (capabilities.modes) expect(state.effective.mode).toBe('ask')
@@ -60,6 +64,7 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'the deltas of a block add up to the block',
+    rule: 'blocks',
     shared: true,
     async shows(bench, { scenarios: { text } }) {
       const { session } = await play(bench, text)
@@ -69,6 +74,7 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'a second turn uses the connection of the first, and ids are never reused',
+    rule: 'connected',
     shared: true,
     async shows(bench, { scenarios: { text } }) {
       const { session } = await play(bench, text)
@@ -82,30 +88,30 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'native messages can be followed',
+    rule: 'native-messages',
     shared: true,
     async shows(bench, { scenarios: { text } }) {
       const { session } = await play(bench, text)
-      expect(session.natives).not.toEqual([])
+      expect(session.natives, 'the native messages').not.toEqual([])
     },
   },
   {
     title: 'a tool call has one end',
+    rule: 'tool-calls',
     shared: true,
     notPossible: ({ scenarios }) => reason(scenarios.toolCall),
     async shows(bench, { scenarios: { toolCall } }) {
       const { turn } = await play(bench, possible(toolCall))
       const called = turn.all('tool-call.called').map((event) => event.toolCallId)
-      expect(called).not.toEqual([])
-      expect(
-        turn
-          .all('tool-call.ended')
-          .map((event) => event.toolCallId)
-          .sort(),
-      ).toEqual(called.sort())
+      expect(called, 'the calls of the turn').not.toEqual([])
+      const { endedCalls } = bench.witness
+      const open = called.filter((id) => !endedCalls.has(id))
+      expect(open, 'the calls that the adapter has not ended before the end of the turn').toEqual([])
     },
   },
   {
     title: 'the result of a tool call that comes after the end of its turn becomes one notice',
+    rule: 'tool-calls',
     notPossible: ({ scenarios }) => reason(scenarios.toolCall),
     adapter: (_, world) => withLateResults(world.adapter()),
     async shows(bench, { scenarios: { toolCall, text } }) {
@@ -123,6 +129,7 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'a denied call has no effect',
+    rule: 'denied-calls',
     shared: true,
     notPossible: ({ capabilities }) => (capabilities.permissions ? undefined : 'it asks for no permission'),
     async shows(bench, { scenarios: { permissions } }) {
@@ -131,12 +138,17 @@ export const generalCases: readonly GeneralCase[] = [
       const turn = await session.prompt(permissions.prompt)
       await turn.decide(await turn.asked(), 'deny')
       await turn.ended()
-      expect(await bench.file(permissions.effect.path)).toBeUndefined()
-      expect(turn.all('tool-call.ended').map((event) => event.outcome)).toContain('denied')
+      const { path } = permissions.effect
+      expect(await bench.file(path), `the content of ${path}`).toBeUndefined()
+      expect(
+        turn.all('tool-call.ended').map((event) => event.outcome),
+        'the ends of calls',
+      ).toContain('denied')
     },
   },
   {
     title: 'a change of a file is shown to a person as a diff, and is made after the answer',
+    rule: 'diffs',
     shared: true,
     notPossible: ({ capabilities, scenarios }) =>
       capabilities.permissions ? reason(scenarios.edit) : 'it asks for no permission',
@@ -162,6 +174,7 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'a cancelled turn ends as cancelled, and the next one runs',
+    rule: 'cancel',
     shared: true,
     async shows(bench, { scenarios: { busy, text } }) {
       const session = await bench.session(busy.session)
@@ -174,6 +187,7 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'a running turn ends when the server stops',
+    rule: 'close',
     async shows(bench, { scenarios: { busy } }) {
       const session = await bench.session(busy.session)
       const turn = await session.prompt(busy.prompt)
@@ -186,6 +200,7 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'a crash ends the turn as failed, and the next prompt connects again',
+    rule: 'crash',
     notPossible: ({ scenarios }) => reason(scenarios.crash),
     async shows(bench, { scenarios: { crash, text } }) {
       const { prompt, session: settings, kill } = possible(crash)
@@ -202,14 +217,17 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'an unknown native message is recorded unchanged',
+    rule: 'unknown-messages',
     notPossible: ({ scenarios }) => reason(scenarios.unrecognised),
     async shows(bench, { scenarios: { unrecognised } }) {
       const { session } = await play(bench, possible(unrecognised))
-      expect(session.all('agent.unrecognised')[0]?.native).toBeDefined()
+      const [passed] = session.all('agent.unrecognised')
+      expect(passed?.native, 'the native message of `agent.unrecognised`').toBeDefined()
     },
   },
   {
     title: 'two connections at once share nothing',
+    rule: 'isolation',
     shared: true,
     async shows(bench, { scenarios: { text, busy }, capabilities }) {
       const stuck = await bench.session(busy.session)
@@ -229,15 +247,18 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'an agent that cannot start is refused with a code, at the port and at the host',
+    rule: 'connect',
     adapter: ({ scenarios }) => scenarios.unstartable.adapter(),
     async shows(bench, { scenarios: { text, unstartable } }) {
       const refusal = await refusalOf(unstartable.adapter().connect(connectInput({ cwd: bench.folder })))
-      expect(refusal).toBeInstanceOf(ParleyError)
+      expect(refusal instanceof ParleyError, '`connect` rejects with a ParleyError').toBe(true)
       expect(refusal).toMatchObject({ code: unstartable.code })
       const known = unstartable.adapter().refusal?.()
       if (known) {
         expect(known).toMatchObject({ code: unstartable.code })
-        await expect(bench.session()).rejects.toMatchObject({ code: unstartable.code })
+        expect(await refusalOf(bench.session()), 'the refusal of a session').toMatchObject({
+          code: unstartable.code,
+        })
         return
       }
       const session = await bench.session()
@@ -247,37 +268,47 @@ export const generalCases: readonly GeneralCase[] = [
   },
   {
     title: 'a closed connection ends its events, however often it is closed',
+    rule: 'close',
     async shows(bench, { scenarios: { busy } }) {
       const input = connectInput({ cwd: bench.folder, person: silentPerson })
       const connection = await bench.newAdapter().connect(input)
       await connection.send(promptMessage(busy.prompt))
-      await readUntil(connection, ({ type }) => /^(text|thinking|tool-call)\./.test(type))
+      await begun(bench, connection)
       const rest = readToEnd(connection)
       await Promise.all([connection.close(), connection.close()])
       await connection.close()
       await connection.interrupt()
-      expect((await rest).at(-1)?.type).toBe('agent.disconnected')
+      const outputs = await bench.witness.waiting('the end of `events` after `close`', 'close', rest)
+      expect(outputs.at(-1)?.type, 'the last output').toBe('agent.disconnected')
     },
   },
   {
     title: 'a connection that is killed in a turn ends its events, and none of its processes is left',
+    rule: 'kill',
     async shows(bench, { scenarios: { busy } }) {
       const others = ownChildren()
       const input = connectInput({ cwd: bench.folder, person: silentPerson })
       const connection = await bench.newAdapter().connect(input)
       await connection.send(promptMessage(busy.prompt))
-      await readUntil(connection, ({ type }) => /^(text|thinking|tool-call)\./.test(type))
+      await begun(bench, connection)
       const started = ownDescendants(others)
       const rest = readToEnd(connection)
       if (connection.kill) connection.kill()
       else await connection.close()
-      while (areAlive(started)) await setTimeout(20)
-      expect((await rest).filter(({ type }) => type === 'turn.ended')).toEqual([])
+      await bench.poll('the processes of the agent to end', 'kill', () => !areAlive(started))
+      const outputs = await bench.witness.waiting('the end of `events` after `kill`', 'kill', rest)
+      expect(outputs.filter(({ type }) => type === 'turn.ended')).toEqual([])
       await connection.close()
       expect(ownDescendants(others)).toEqual([])
     },
   },
 ]
+
+/** Reads a connection up to the first output of a turn. */
+function begun({ witness }: Bench, connection: AgentConnection): Promise<unknown> {
+  const isFirst = ({ type }: AgentOutput) => /^(text|thinking|tool-call)\./.test(type)
+  return witness.waiting('the first output of the turn', undefined, readUntil(connection, isFirst))
+}
 
 function reason(scenario: object | NotPossible): string | undefined {
   return 'notPossible' in scenario ? scenario.notPossible : undefined

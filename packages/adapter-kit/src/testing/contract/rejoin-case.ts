@@ -1,5 +1,5 @@
 import { promptText } from '@parley/protocol'
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import type { Bench, BenchSession } from './bench.ts'
 import type { Rejoining } from './setup.ts'
 

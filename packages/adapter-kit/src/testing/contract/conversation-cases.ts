@@ -1,4 +1,4 @@
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import { asideCase } from './aside-case.ts'
 import { backgroundCase } from './background-cases.ts'
 import { Turn } from './bench.ts'

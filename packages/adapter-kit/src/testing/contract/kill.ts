@@ -1,4 +1,4 @@
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import type { Bench, BenchSession } from './bench.ts'
 import type { Scenarios } from './setup.ts'
 
@@ -31,7 +31,7 @@ async function killProcess(session: BenchSession, scenarios: Scenarios): Promise
   const gone = () => session.all('agent.disconnected').length
   const before = gone()
   await killOf(scenarios)?.()
-  await session.until(() => gone() > before)
+  await session.until(() => gone() > before, '`agent.disconnected` after the kill', 'crash')
 }
 
 /** After the loss of the process, the session accepts a prompt, and no lost output appears later. */

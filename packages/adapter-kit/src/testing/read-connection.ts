@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
-import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput, Person } from '@parley/adapter-kit'
 import type { Prompt, PromptPart } from '@parley/protocol'
+import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput, Person } from '../agent-adapter.ts'
 
 /** For tests of an adapter without a host: the input to connect with, the messages to send, and a reader. */
 

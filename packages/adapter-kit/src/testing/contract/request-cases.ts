@@ -1,4 +1,4 @@
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import { type CapabilityCases, nothingToRefuse, refusalOf, start } from './capability-case.ts'
 
 /** Capabilities about an agent's requests to a person. */
@@ -42,7 +42,7 @@ export const requestCases: Pick<CapabilityCases, 'permissions' | 'editInput' | '
       shared: true,
       async shows(bench, scenario) {
         const { session, turn } = await start(bench, scenario)
-        const asked = await turn.first(() => turn.all('question.asked')[0])
+        const asked = await turn.first(() => turn.all('question.asked')[0], 'a question', 'questions')
         const { requestId, questions } = asked
         await session.command({ type: 'question.answer', requestId, answers: scenario.answers(questions) })
         await turn.completed()

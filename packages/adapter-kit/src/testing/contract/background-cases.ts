@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EventOf, SessionEvent } from '@parley/protocol'
-import { noneWith } from '../child-processes.ts'
-import { expect } from '../peers.ts'
+import { isRunning } from '../child-processes.ts'
+import { expect } from '../expect.ts'
 import type { Bench, BenchSession } from './bench.ts'
 import { expectNextPrompt, type Kill, type KillableCase, withKill } from './kill.ts'
 import type { BackgroundScenario, FileEffect, Saying, Scenarios } from './setup.ts'
@@ -80,7 +80,7 @@ async function asksAfterItsTurn(
   const { session, effect, says, meanwhile: words } = await begin(bench, scenario.asks(go))
   expect(await stateOf(bench, session)).toMatchObject({ status: 'background', connected: true })
   await writeFile(go, '')
-  const ask = await session.until(() => session.all('permission.requested')[0])
+  const ask = await session.until(() => session.all('permission.requested')[0], 'the request of the task')
   expect(ask.turnId).toBeUndefined()
   expect((await stateOf(bench, session)).status).toBe('waiting')
   expect(await bench.host.waiting()).toMatchObject([{ request: { requestId: ask.requestId } }])
@@ -111,7 +111,7 @@ async function asksOverRestart(
   const go = join(bench.folder, 'go-restart')
   const { session, effect } = await begin(bench, scenario.asks(go))
   await writeFile(go, '')
-  const ask = await session.until(() => session.all('permission.requested')[0])
+  const ask = await session.until(() => session.all('permission.requested')[0], 'the request of the task')
   await kill?.(session)
   await bench.restart()
   await session.listen()
@@ -128,14 +128,17 @@ async function asksOverAPrompt(
   const go = join(bench.folder, 'go-prompt')
   const { session, effect } = await begin(bench, scenario.asks(go))
   await writeFile(go, '')
-  const { requestId } = await session.until(() => session.all('permission.requested')[0])
+  const { requestId } = await session.until(
+    () => session.all('permission.requested')[0],
+    'the request of the task',
+  )
   await kill?.(session)
   await bench.restart()
   await session.listen()
   await expectNextPrompt(session, scenarios)
   expect(await stateOf(bench, session)).toMatchObject({ status: 'parked', requests: [{ requestId }] })
   await session.command({ type: 'permission.decide', requestId, decision: 'deny' })
-  const ended = await session.until(() => endsOfTasks(session.events)[0])
+  const ended = await session.until(() => endsOfTasks(session.events)[0], 'the end of the task')
   expect(ended).toMatchObject({ status: 'stopped', reason: 'denied' })
   expect(await bench.file(effect.path)).toBeUndefined()
 }
@@ -152,13 +155,15 @@ async function continuesAfterAnswer(
   expect(await stateOf(bench, session)).toMatchObject({ status: 'parked', requests: [{ stale: true }] })
   expect(await bench.file(effect.path)).toBeUndefined()
   await session.command({ type: 'permission.decide', requestId: ask.requestId, decision: 'allow' })
-  const again = await session.until(() =>
-    session.all('turn.started').find(({ cause }) => cause?.by === 'task'),
+  const again = await session.until(
+    () => session.all('turn.started').find(({ cause }) => cause?.by === 'task'),
+    'the turn that starts the task again',
   )
-  await session.until(() =>
-    session.all('permission.resolved').find(({ carriedFrom }) => carriedFrom === ask.requestId),
+  await session.until(
+    () => session.all('permission.resolved').find(({ carriedFrom }) => carriedFrom === ask.requestId),
+    'a request for the same call, which gets the carried answer',
   )
-  await session.until(() => session.all('turn.ended').find(({ turnId }) => turnId === again.turnId))
+  await endOf(session, again.turnId)
   await atRest(bench, session)
   expect(await bench.file(effect.path)).toBe(effect.text)
   expect(session.all('permission.requested')).toHaveLength(2)
@@ -178,19 +183,20 @@ async function outlivesIdleClose(
   for (const _ of [1, 2]) {
     const other = await bench.session()
     await (await other.prompt(scenarios.text.prompt)).completed()
-    await other.until(() => other.all('agent.disconnected')[0])
+    await other.until(() => other.all('agent.disconnected')[0], 'the end of the idle process', 'close')
   }
   expect(session.all('agent.disconnected')).toEqual([])
   expect(await stateOf(bench, session)).toMatchObject({ status: 'background' })
   if (kill) {
     await kill(session)
-    await noneWith(go)
+    await taskEnded(bench, go)
     await writeFile(go, '')
     return isLostWithItsProcess(bench, session, scenarios, [says])
   }
   await writeFile(go, '')
   await ownTurn(session, says)
-  await session.until(() => session.all('agent.disconnected').find(({ reason }) => reason === 'idle'))
+  const closed = () => session.all('agent.disconnected').find(({ reason }) => reason === 'idle')
+  await session.until(closed, 'the end of the idle process', 'close')
 }
 
 /** When a task has ended, the agent continues by itself, in one turn. */
@@ -203,12 +209,13 @@ async function reportsOnce(
   const [go, report] = [join(bench.folder, 'go-report'), join(bench.folder, 'report')]
   const { session, says } = await begin(bench, scenario.runs(go, report))
   await writeFile(go, '')
-  const { turnId } = await session.until(() =>
-    session.all('turn.started').find(({ cause }) => cause?.by === 'agent'),
+  const { turnId } = await session.until(
+    () => session.all('turn.started').find(({ cause }) => cause?.by === 'agent'),
+    "a turn of the agent's own",
   )
   await kill?.(session)
   await writeFile(report, '')
-  const ended = await session.until(() => session.all('turn.ended').find((event) => event.turnId === turnId))
+  const ended = await endOf(session, turnId)
   await atRest(bench, session)
   if (kill) {
     expect(ended).toMatchObject({ outcome: 'failed', stopReason: 'agent_lost' })
@@ -234,16 +241,16 @@ async function endsAtItsLimit(
     await kill(session)
     await bench.restart()
     await session.listen()
-    await noneWith(never)
+    await taskEnded(bench, never)
     return isLostWithItsProcess(bench, session, scenarios, [says])
   }
   for (const limits of [{ backgroundMs: 200 }, { backgroundTotalMs: 200 }]) {
     await bench.restart({ limits })
     const { session } = await begin(bench, scenario.runs(never))
-    const ended = await session.until(() => endsOfTasks(session.events)[0])
+    const ended = await session.until(() => endsOfTasks(session.events)[0], 'the end of the task')
     expect(ended).toMatchObject({ status: 'stopped', reason: 'limit' })
     expect(await stateOf(bench, session)).toMatchObject({ status: 'idle', connected: false })
-    await noneWith(never)
+    await taskEnded(bench, never)
   }
 }
 
@@ -261,14 +268,16 @@ async function isStopped(
   if (kill) {
     await kill(session)
     expect(await turn.ended()).toMatchObject({ outcome: 'failed', stopReason: 'agent_lost' })
-    await noneWith(never)
+    await taskEnded(bench, never)
     return isLostWithItsProcess(bench, session, scenarios, [says])
   }
   await session.command({ type: 'turn.cancel' })
   expect((await turn.ended()).outcome).toBe('cancelled')
   expect(await stateOf(bench, session)).toMatchObject({ status: 'background' })
   await session.command({ type: 'task.stop' })
-  expect(await session.until(() => endsOfTasks(session.events)[0])).toMatchObject({ status: 'stopped' })
+  expect(await session.until(() => endsOfTasks(session.events)[0], 'the end of the task')).toMatchObject({
+    status: 'stopped',
+  })
 }
 
 /**
@@ -281,7 +290,7 @@ async function isLostWithItsProcess(
   scenarios: Scenarios,
   lost: readonly string[],
 ): Promise<void> {
-  await session.until(() => endsOfTasks(session.events)[0])
+  await session.until(() => endsOfTasks(session.events)[0], 'the end of the task')
   expect(await stateOf(bench, session)).toMatchObject({ status: 'idle', connected: false })
   await expectNextPrompt(session, scenarios, lost)
   // A resumed agent may report the end of the task once more.
@@ -300,10 +309,20 @@ async function begin<One extends Saying>(
 
 /** The end of the agent's own turn whose text contains `says`. */
 async function ownTurn(session: BenchSession, says: string): Promise<EventOf<'turn.ended'>> {
-  const said = await session.until(() => session.all('text.written').find(({ text }) => text.includes(says)))
+  const isSaid = () => session.all('text.written').find(({ text }) => text.includes(says))
+  const said = await session.until(isSaid, `the text ${JSON.stringify(says)} in a turn of the agent's own`)
   const started = session.all('turn.started').find(({ turnId }) => turnId === said.turnId)
   expect(started).toMatchObject({ cause: { by: 'agent' } })
-  return session.until(() => session.all('turn.ended').find(({ turnId }) => turnId === said.turnId))
+  return endOf(session, said.turnId)
+}
+
+function endOf(session: BenchSession, turnId: string | undefined): Promise<EventOf<'turn.ended'>> {
+  const ended = () => session.all('turn.ended').find((event) => event.turnId === turnId)
+  return session.until(ended, "the end of the agent's own turn", 'one-end-of-a-turn')
+}
+
+function taskEnded(bench: Bench, words: string): Promise<void> {
+  return bench.poll('the processes of the task to end', 'background', () => !isRunning(words))
 }
 
 async function atRest(bench: Bench, session: BenchSession): Promise<void> {
@@ -311,7 +330,7 @@ async function atRest(bench: Bench, session: BenchSession): Promise<void> {
     const { seq } = session.events.at(-1) ?? { seq: 0 }
     const { status } = await stateOf(bench, session)
     if (status === 'idle') return
-    await session.until(() => (session.events.at(-1)?.seq ?? 0) > seq)
+    await session.until(() => (session.events.at(-1)?.seq ?? 0) > seq, 'the session to be idle')
   }
 }
 

@@ -1,4 +1,3 @@
-import type { AgentAdapter } from '@parley/adapter-kit'
 import type {
   Answers,
   Capabilities,
@@ -10,7 +9,8 @@ import type {
   Question,
   SessionOptions,
 } from '@parley/protocol'
-import type { SessionStore } from '../../core/session-store.ts'
+import type { AgentAdapter } from '../../agent-adapter.ts'
+import type { ContractHosts } from '../host.ts'
 
 /**
  * The description of an agent for the contract suite: its capabilities, the function that creates it, and the prompt
@@ -28,7 +28,8 @@ export type ContractSetup = {
 export type ContractWorld = {
   /** Creates an adapter for a host. All adapters drive the same agent and can resume each other's sessions. */
   adapter(): AgentAdapter
-  store(): SessionStore
+  /** Makes the hosts on which the cases run: `contractHost` of @parley/server/testing. */
+  readonly host: ContractHosts
   /** A new folder for a session; by default, a temporary folder. */
   folder?(): Promise<string>
   stop?(): Promise<void>

@@ -1,9 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSessionFolder } from '../../workspace/session-folder.ts'
-import { createWorktrees } from '../../workspace/worktrees.ts'
-import { expect } from '../peers.ts'
+import { expect } from '../expect.ts'
 import type { Bench } from './bench.ts'
 import { type CapabilityCase, refusedCommand } from './capability-case.ts'
 
@@ -40,10 +38,9 @@ async function withRepository(bench: Bench): Promise<void> {
     })
   git('init', '-q')
   git('commit', '-q', '--allow-empty', '-m', 'first')
-  const env = process.env
   const [shadows, root] = [await bench.temporaryFolder(), await bench.temporaryFolder()]
   await bench.restart({
-    sessionFolder: createSessionFolder({ env, root: shadows }),
-    worktrees: createWorktrees({ env, root }),
+    sessionFolder: bench.hosts.createSessionFolder(shadows),
+    worktrees: bench.hosts.createWorktrees(root),
   })
 }

@@ -60,8 +60,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     const staying = (async () => {
       while (!over) {
         await readToEnd(current)
-        // The first attempt may still reach the server that a test has killed.
-        if (!over) current = await connect().catch(connect)
+        if (!over) current = await again(connect)
       }
     })()
     const leave = async () => {
@@ -146,4 +145,17 @@ export { call, done }
 
 export function gitInit(folder: string): void {
   execFileSync('git', ['init', '--quiet', folder])
+}
+
+const attempts = 20
+
+/** The first attempts may still reach the server that a test has killed. */
+async function again<Result>(connect: () => Promise<Result>): Promise<Result> {
+  for (let made = 1; ; made++) {
+    try {
+      return await connect()
+    } catch (error) {
+      if (made === attempts) throw error
+    }
+  }
 }

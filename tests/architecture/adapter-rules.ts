@@ -94,14 +94,18 @@ export const adapterKitRules: readonly Rule[] = [
   },
   {
     folder: `${adapterKit}/testing`,
-    mayImport: [`${adapterKit}/agent-adapter.ts`],
+    mayImport: ['agent-adapter', 'json-lines', 'output-queue', 'translation'].map(
+      (name) => `${adapterKit}/${name}.ts`,
+    ),
     packages: [
       '@parley/protocol',
       'node:child_process',
       'node:fs',
       'node:os',
       'node:path',
+      'node:stream',
       'node:timers',
+      'node:url',
       'node:util',
     ],
     instead: 'the contract suite of adapters needs no test runner and no server: its setup passes them in.',

@@ -242,7 +242,6 @@ export const serverRules: readonly Rule[] = [
     packages: [
       '@parley/adapter-kit',
       '@parley/adapter-kit/environment',
-      '@parley/adapter-kit/output-queue',
       '@parley/adapter-kit/testing',
       '@parley/protocol',
       '@copilotkit/aimock',

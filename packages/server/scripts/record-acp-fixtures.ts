@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectInput } from '@parley/adapter-kit/testing'
+import { connectInput, recordedProgram } from '@parley/adapter-kit/testing'
 import { claudeAcp, createAcpAdapter, gemini as geminiAgent } from '../src/adapters/acp/index.ts'
 import { testAgentsFolder } from '../src/testing/agents-folder.ts'
 import { claudeEnvironment } from '../src/testing/claude-environment.ts'
@@ -11,7 +11,6 @@ import { normalised } from './acp/normalise.ts'
 import type { Scenario, Stage } from './acp/stage.ts'
 import { inTime, recordFixtures } from './recorder.ts'
 
-const tee = join(import.meta.dirname, 'acp/tee.ts')
 const agents = {
   gemini: { preset: geminiAgent, environment: geminiEnvironment, args: ['--acp'] },
   'claude-acp': { preset: claudeAcp, environment: claudeEnvironment, args: [] },
@@ -32,11 +31,12 @@ await recordFixtures<Scenario>({
     const { preset, environment, args } = agents[id]
     const file = join(path, 'frames.jsonl')
     const program = join(testAgentsFolder(), id, 'node_modules', '.bin', preset.command)
+    const { command, args: teeArgs } = recordedProgram(file, { command: program, args })
     const adapter = createAcpAdapter(preset, {
       env: environment({ url: server.url, home }),
       ...(scenario.env && { add: scenario.env }),
-      executable: process.execPath,
-      args: ['--conditions=source', tee, file, program, ...args],
+      executable: command,
+      args: teeArgs,
     })
     const connect: Stage['connect'] = (changes) => {
       rmSync(file, { force: true })

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { hostname, tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { messageOf } from '@parley/protocol'
@@ -84,30 +84,6 @@ export async function inTime(name: string, play: Promise<void>): Promise<void> {
     setTimeout(() => reject(new Error(`${name} takes too long`)), 90_000).unref()
   })
   await Promise.race([play, late])
-}
-
-export const uuidPattern = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
-export const portPattern = /127\.0\.0\.1:\d+/g
-
-/** Returns a function that replaces each id by a numbered id. The numbers are consistent within one recording. */
-export function numbering(name: (count: number) => string): (id: string) => string {
-  const known = new Map<string, string>()
-  return (id) => {
-    if (!known.has(id)) known.set(id, name(known.size + 1))
-    return known.get(id) ?? id
-  }
-}
-
-export function numberedUuids(): (id: string) => string {
-  return numbering((count) => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`)
-}
-
-/** Removes the names of this machine and its user. */
-export function withoutNames(line: string): string {
-  const { username } = userInfo()
-  return [hostname(), username === 'root' ? '' : username]
-    .filter((name) => name.length > 3)
-    .reduce((text, name) => text.replaceAll(name, 'machine'), line)
 }
 
 export const pixel =

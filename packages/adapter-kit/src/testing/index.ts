@@ -36,5 +36,26 @@ export {
   readUntil,
   silentPerson,
 } from './read-connection.ts'
+export {
+  type Cleaning,
+  cleanLines,
+  cleanRecording,
+  numberedUuids,
+  numbering,
+  portPattern,
+  type RecordedMessage,
+  recordedProgram,
+  uuidPattern,
+  withoutNames,
+} from './record.ts'
+export {
+  outputsOf,
+  type Recordings,
+  readRecording,
+  recordingsHold,
+  recordingsIn,
+  replaying,
+  translateRecording,
+} from './recordings.ts'
 export { generalRules, type RuleName, readAbout, ruleAnchors } from './rules.ts'
 export { ContractFailure } from './run-case.ts'

@@ -1,4 +1,4 @@
-import { numberedUuids, numbering, portPattern, uuidPattern, withoutNames } from '../recorder.ts'
+import { numberedUuids, numbering, portPattern, uuidPattern, withoutNames } from '@parley/adapter-kit/testing'
 
 const idFields = new Set(['id', 'api_message_id', 'request_id'])
 const idPattern = /^(msg|req)_[A-Za-z0-9_-]{10,}$/

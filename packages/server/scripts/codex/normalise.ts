@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { numberedUuids, numbering, portPattern, uuidPattern, withoutNames } from '../recorder.ts'
+import { numberedUuids, numbering, portPattern, uuidPattern, withoutNames } from '@parley/adapter-kit/testing'
 import type { Line } from './run.ts'
 
 const idPattern = /\b(?:msg|rs|req)-[\w-]{10,}/g

@@ -1,4 +1,4 @@
-import { portPattern, withoutNames } from '../recorder.ts'
+import { portPattern, withoutNames } from '@parley/adapter-kit/testing'
 
 const idPattern = /\b(ses|msg|prt|per|que|evt)_[A-Za-z0-9]+/g
 const requestPattern = /\breq-[A-Za-z0-9_-]{16}/g

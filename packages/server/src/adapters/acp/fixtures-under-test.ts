@@ -1,6 +1,7 @@
 import type { AgentOutput } from '@parley/adapter-kit'
+import { readRecording, recordingsIn, translateRecording } from '@parley/adapter-kit/testing'
 import type { PermissionMode } from '@parley/protocol'
-import { readRecording, recordingsFolder, recordingsIn } from '../../testing/replaying.ts'
+import { recordingsFolder } from '../../testing/recordings-folder.ts'
 import { AcpAgent } from './agent.ts'
 import type { Frame } from './native.ts'
 import { claudeAcp, gemini } from './presets.ts'
@@ -22,15 +23,8 @@ export function stateFor(name: string, requestedMode: PermissionMode = 'ask'): T
 
 /** The outputs of the translator: those before the first prompt, then those of each prompt. */
 export function translateFixture(name: string, mode?: PermissionMode): AgentOutput[][] {
-  const parts: AgentOutput[][] = [[]]
-  let state = stateFor(name, mode)
-  for (const frame of readFixture(name)) {
-    if (frame.from === 'host' && frame.message.method === 'session/prompt') parts.push([])
-    const next = translate(state, frame)
-    state = next.state
-    parts.at(-1)?.push(...next.outputs)
-  }
-  return parts
+  const isPrompt = ({ from, message }: Frame) => from === 'host' && message.method === 'session/prompt'
+  return translateRecording(readFixture(name), stateFor(name, mode), translate, isPrompt)
 }
 
 export function allOutputs(name: string, mode?: PermissionMode): AgentOutput[] {

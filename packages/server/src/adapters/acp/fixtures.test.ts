@@ -1,7 +1,7 @@
+import { replaying } from '@parley/adapter-kit/testing'
 import { describe, expect, it } from 'vitest'
 import { hostUnderTest } from '../../core/host-under-test.ts'
-import { expectRecorded, type Recordings, recordingsHold } from '../../testing/recordings.ts'
-import { replaying } from '../../testing/replaying.ts'
+import { expectRecorded, type ReplayedRecordings, recordingsHold } from '../../testing/recordings.ts'
 import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
 /** The texts in the log of each recording: every text once, in order. */
@@ -78,7 +78,7 @@ const calls: Record<string, string[]> = {
   'claude-mcp': ['mcp__echo__say completed'],
 }
 
-const recordings: Recordings = {
+const recordings: ReplayedRecordings = {
   names: fixtureNames,
   texts,
   outcomes,

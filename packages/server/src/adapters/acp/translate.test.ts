@@ -1,7 +1,7 @@
 import type { AgentOutput } from '@parley/adapter-kit'
+import { outputsOf } from '@parley/adapter-kit/testing'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { outputsOf } from '../../testing/replaying.ts'
 import { readFixture, stateFor } from './fixtures-under-test.ts'
 import type { Frame, NativeMessage } from './native.ts'
 import { type TranslateState, translate } from './translate.ts'

@@ -1,5 +1,6 @@
 import type { AgentOutput } from '@parley/adapter-kit'
-import { readRecording, recordingsFolder, recordingsIn } from '../../testing/replaying.ts'
+import { readRecording, recordingsIn } from '@parley/adapter-kit/testing'
+import { recordingsFolder } from '../../testing/recordings-folder.ts'
 import { initialState, type TranslateContext, translate, withSteering, withTurn } from './translate.ts'
 
 const folder = recordingsFolder(import.meta.dirname)

@@ -1,5 +1,5 @@
+import { outputsOf } from '@parley/adapter-kit/testing'
 import { describe, expect, it } from 'vitest'
-import { outputsOf } from '../../testing/replaying.ts'
 import { allOutputs, readFixture } from './fixtures-under-test.ts'
 import { callAgain, initialState, type Translation, translate, withTurn } from './translate.ts'
 

@@ -1,6 +1,7 @@
 import type { AgentOutput } from '@parley/adapter-kit'
+import { readRecording, recordingsIn } from '@parley/adapter-kit/testing'
 import { withDenied, withInterrupt } from '@parley/adapter-kit/translation'
-import { readRecording, recordingsFolder, recordingsIn } from '../../testing/replaying.ts'
+import { recordingsFolder } from '../../testing/recordings-folder.ts'
 import type { NativeItem, NativeMessage, NativeTurn } from './native.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateContext, type TranslateState, withTurn } from './translate-state.ts'

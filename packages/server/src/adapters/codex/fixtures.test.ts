@@ -1,7 +1,7 @@
+import { replaying } from '@parley/adapter-kit/testing'
 import { describe, expect, it } from 'vitest'
 import { hostUnderTest } from '../../core/host-under-test.ts'
-import { expectRecorded, type Recordings, recordingsHold } from '../../testing/recordings.ts'
-import { replaying } from '../../testing/replaying.ts'
+import { expectRecorded, type ReplayedRecordings, recordingsHold } from '../../testing/recordings.ts'
 import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
 /** The texts in the log of each recording: every text once, in order. */
@@ -53,7 +53,7 @@ const outcomes: Record<string, string[]> = {
   'error-429': ['failed'],
 }
 
-const recordings: Recordings = {
+const recordings: ReplayedRecordings = {
   names: fixtureNames,
   texts,
   outcomes,

@@ -1,7 +1,7 @@
 import type { AgentOutput } from '@parley/adapter-kit'
+import { outputsOf } from '@parley/adapter-kit/testing'
 import { withDenied } from '@parley/adapter-kit/translation'
 import { describe, expect, it } from 'vitest'
-import { outputsOf } from '../../testing/replaying.ts'
 import { allOutputs, translateFixture } from './fixtures-under-test.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateState, withSettings, withTurn } from './translate-state.ts'

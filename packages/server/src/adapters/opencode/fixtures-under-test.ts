@@ -1,6 +1,7 @@
 import type { AgentOutput } from '@parley/adapter-kit'
+import { readRecording, recordingsIn, translateRecording } from '@parley/adapter-kit/testing'
 import { withInterrupt } from '@parley/adapter-kit/translation'
-import { readRecording, recordingsFolder, recordingsIn } from '../../testing/replaying.ts'
+import { recordingsFolder } from '../../testing/recordings-folder.ts'
 import { translate } from './translate.ts'
 import {
   initialState,
@@ -50,14 +51,7 @@ export function step(state: TranslateState, line: FixtureLine): Translation {
 /** The outputs of the translator for each prompt of a recording, up to the next prompt. */
 export function translateFixture(name: string): AgentOutput[][] {
   const lines = readFixture(name)
-  const turns: AgentOutput[][] = []
-  let state = beginning(lines)
-  for (const line of lines) {
-    const next = step(state, line)
-    state = next.state
-    if (line.type === 'parley.turn') turns.push([])
-    turns.at(-1)?.push(...next.outputs)
-  }
+  const [, ...turns] = translateRecording(lines, beginning(lines), step, ({ type }) => type === 'parley.turn')
   return turns
 }
 

@@ -1,7 +1,7 @@
+import { outputsOf, replaying } from '@parley/adapter-kit/testing'
 import { describe, expect, it } from 'vitest'
 import { hostUnderTest } from '../../core/host-under-test.ts'
-import { expectRecorded, type Recordings, recordingsHold } from '../../testing/recordings.ts'
-import { outputsOf, replaying } from '../../testing/replaying.ts'
+import { expectRecorded, type ReplayedRecordings, recordingsHold } from '../../testing/recordings.ts'
 import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
 /** The texts in the log of each recording: every text once, in order. */
@@ -54,7 +54,7 @@ const outcomes: Record<string, string[]> = {
   'model-unknown': ['failed'],
 }
 
-const recordings: Recordings = {
+const recordings: ReplayedRecordings = {
   names: fixtureNames,
   texts,
   outcomes,

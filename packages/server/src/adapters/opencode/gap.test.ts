@@ -1,7 +1,7 @@
 import type { Part, SessionStatus, Todo } from '@opencode-ai/sdk/v2/client'
 import type { AgentOutput } from '@parley/adapter-kit'
+import { outputsOf } from '@parley/adapter-kit/testing'
 import { describe, expect, it } from 'vitest'
-import { outputsOf } from '../../testing/replaying.ts'
 import {
   allOutputs,
   beginning,

@@ -1,6 +1,6 @@
 import type { AgentOutput } from '@parley/adapter-kit'
+import { outputsOf } from '@parley/adapter-kit/testing'
 import { expect, it } from 'vitest'
-import { outputsOf } from '../../testing/replaying.ts'
 import { describeCall } from './describe-call.ts'
 import { allOutputs, beginning, readFixture, step } from './fixtures-under-test.ts'
 import { translate } from './translate.ts'

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
-import { readJsonLines } from '@parley/adapter-kit/json-lines'
+import { readJsonLines } from '../json-lines.ts'
 
-/** Runs an agent, and records its messages to and from Parley: `tee.ts <file> <program> [argument…]`. */
+/** Runs an agent, and records its messages to and from its host: `tee.ts <file> <program> [argument…]`. */
 const [file = '', program = '', ...args] = process.argv.slice(2)
 const agent = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
 

@@ -6,7 +6,7 @@ import { type CapabilityName, capabilityNames } from '@parley/protocol'
  */
 export const generalRules = {
   'declared-capabilities': 'An adapter shows every capability that it declares, and declares no other.',
-  probe: 'A probe finds the agent and never throws; no process of it is left when it is over.',
+  probe: 'A probe finds the agent, never throws, and leaves no process behind.',
   connect:
     '`connect` rejects only with a ParleyError, if the agent cannot be started; then no process is left.',
   connected: 'A connection reports itself with `agent.connected`, and serves all turns of its session.',

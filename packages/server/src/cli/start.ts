@@ -334,7 +334,7 @@ function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions
   })
 }
 
-/** The adapters. A list that is given is used as it is; only others can be changed by people. */
+/** The adapters. A given list is used unchanged. Without one, people can add and configure agents while the server runs. */
 async function adaptersOf(
   options: StartOptions,
 ): Promise<Pick<HostOptions, 'adapters' | 'adapterFailures' | 'agentKeeper'>> {

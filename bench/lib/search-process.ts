@@ -76,8 +76,8 @@ async function openPostgres(url: string) {
   const scanMs = performance.now() - start
   const sizes = async () => {
     const [size] = await sql.unsafe(
-      `SELECT pg_total_relation_size('events')::float AS bytes,
-         pg_total_relation_size('search_entries')::float + pg_total_relation_size('search_cursors') AS index_bytes`,
+      `SELECT pg_total_relation_size('events')::float AS bytes, sum(pg_total_relation_size(oid))::float AS index_bytes
+       FROM pg_class WHERE relnamespace = 'parley'::regnamespace AND relkind = 'r' AND starts_with(relname, 'search_')`,
     )
     await sql.end()
     return { bytes: Number(size?.bytes), indexBytes: Number(size?.index_bytes) }

@@ -1,6 +1,7 @@
 import { defined, type Limits, type SearchKind } from '@parley/protocol'
-import type { IndexEntry, IndexQuery, SearchIndex } from '../core/search-index.ts'
+import type { IndexCursor, IndexEntry, IndexQuery, SearchIndex } from '../core/search-index.ts'
 import { afterEach, beforeEach, describe, expect, it } from './peers.ts'
+import { randomFrom } from './random-from.ts'
 
 export type SearchIndexUnderTest = {
   readonly index: SearchIndex
@@ -23,6 +24,7 @@ export function searchIndexContract(name: string, open: () => Promise<SearchInde
     matchCases(() => world)
     filterCases(() => world)
     pageCases(() => world)
+    scanCases(() => world)
   })
 }
 
@@ -195,6 +197,26 @@ function pageCases(get: () => World): void {
     expect(seen).toEqual(['ses_2:3', 'ses_2:1', 'ses_1:3', 'ses_1:2', 'ses_1:1'])
   })
 
+  it('continues its pages without a gap or a repeat while sessions are added and removed', async () => {
+    const { index, put } = get()
+    const entries = [1, 2, 3, 4].map((seq) => entry(seq, 'word'))
+    for (const session of ['ses_1', 'ses_2', 'ses_3']) await put(session, entries)
+    let cursor: string | undefined
+    const page = async () => {
+      const query = { words: ['word'], isLastPrefix: false, limit: 3, ...defined({ cursor }) }
+      const found = await index.find(query)
+      cursor = found.cursor
+      return found.hits.map(({ session, seq }) => `${session}:${seq}`)
+    }
+    expect(await page()).toEqual(['ses_3:4', 'ses_3:3', 'ses_3:2'])
+    await put('ses_4', entries)
+    await index.remove('ses_2')
+    expect(await page()).toEqual(['ses_3:1', 'ses_1:4', 'ses_1:3'])
+    await put('ses_2', entries)
+    expect(await page()).toEqual(['ses_1:2', 'ses_1:1'])
+    expect(cursor).toBeUndefined()
+  })
+
   it('returns the newest of very many matches', async () => {
     const { index, put } = get()
     const count = 6_000
@@ -207,5 +229,67 @@ function pageCases(get: () => World): void {
     const second = await index.find({ ...query, ...(first.cursor !== undefined && { cursor: first.cursor }) })
     const seqs = [...first.hits, ...second.hits].map(({ seq }) => seq)
     expect(seqs).toEqual(Array.from({ length: 8 }, (_, n) => count - n))
+  })
+}
+
+const steps = Number(process.env.PARLEY_PROPERTY_RUNS ?? 40)
+const someWords = ['a', 'ab', 'abc', 'b', 'ba', 'größe', '東京', '東西', '𐌰', '𐌰𐌱', 'ﬀ', '42', 'x'.repeat(64)]
+
+function scanCases(get: () => World): void {
+  it('finds what a scan of all entries finds, whatever was added and removed before', async () => {
+    const { put, index, find } = get()
+    const random = randomFrom(16)
+    const some = (count: number) => Math.floor(random() * count)
+    const word = () => someWords[some(someWords.length)] ?? ''
+    let added: { session: string; seq: number; kind: SearchKind; words: string[] }[] = []
+    const cursors = new Map<string, IndexCursor>()
+    const add = async (session: string) => {
+      const from = cursors.get(session)
+      const kind: SearchKind = some(2) === 0 ? 'prompt' : 'output'
+      const made = Array.from({ length: 1 + some(4) }, (_, n) => {
+        return {
+          session,
+          seq: (from?.seq ?? 0) + 1 + n,
+          kind,
+          words: Array.from({ length: 1 + some(5) }, word),
+        }
+      })
+      const entries = made.map(({ seq, words }) => entry(seq, words.join(' '), kind))
+      const to = { epoch: 'epo_1', seq: entries.at(-1)?.seq ?? 1 }
+      if (!from) await put(session, entries)
+      else expect(await index.add({ session, agent: 'demo', folder: '/code', from, to, entries })).toBe(true)
+      cursors.set(session, to)
+      added.push(...made)
+    }
+    const compare = async (words: string[]) => {
+      const isLastPrefix = some(2) === 0
+      const has = (one: readonly string[], wanted: string, place: number) =>
+        one.some(
+          (each) =>
+            each === wanted || (isLastPrefix && place === words.length - 1 && each.startsWith(wanted)),
+        )
+      const filter =
+        some(3) === 0 ? { session: `ses_${some(6)}` } : some(3) === 0 ? { kinds: ['prompt' as const] } : {}
+      const expected = added.filter(
+        (one) =>
+          words.every((wanted, place) => has(one.words, wanted, place)) &&
+          (filter.session ?? one.session) === one.session &&
+          (filter.kinds ?? [one.kind]).some((kind) => kind === one.kind),
+      )
+      const shown = expected.map(({ session, seq }) => `${session}:${seq}`).reverse()
+      const limit = 1 + some(20)
+      expect(await find(words.join(' '), { isLastPrefix, limit, ...filter })).toEqual(shown.slice(0, limit))
+    }
+    for (let step = 0; step < steps; step++) {
+      const session = `ses_${some(6)}`
+      await add(session)
+      if (some(8) === 0) {
+        await index.remove(session)
+        cursors.delete(session)
+        added = added.filter((one) => one.session !== session)
+      }
+      await compare([word()])
+      await compare([word(), word()])
+    }
   })
 }

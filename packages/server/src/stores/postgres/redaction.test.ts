@@ -61,6 +61,7 @@ it('words that were read before a redaction are not indexed, even if they are ad
     url,
   )
   expect(await isAdded).toBe(false)
+  await index.close()
   await database.close()
   await store.close()
 })

@@ -331,4 +331,49 @@ export const postgresMigrations: readonly PostgresMigration[] = [
       CREATE INDEX sessions_in_rounds ON sessions (pinned DESC, updated_at DESC, id) WHERE round IS NOT NULL;
     `,
   },
+  {
+    version: 10,
+    sql: `
+      -- The index is built again from the logs.
+      TRUNCATE search_cursors, search_entries;
+      -- search_entries has only the newest entries. Older entries are in segments.
+      DROP INDEX search_entries_of_words;
+      -- Every change of the segments raises the version, so that of several processes one makes the change.
+      CREATE TABLE search_version (version bigint NOT NULL);
+      INSERT INTO search_version VALUES (1);
+      CREATE TABLE search_segments (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        tier smallint NOT NULL,
+        -- All numbers of entries in this segment are in this range.
+        first bigint NOT NULL,
+        last bigint NOT NULL,
+        -- The segment that this one is being merged into.
+        target bigint,
+        -- The numbers of removed entries that this segment may contain.
+        dead bigint[]
+      );
+      CREATE TABLE search_words (
+        segment bigint NOT NULL,
+        -- The first word of this row.
+        word bytea NOT NULL,
+        -- Words and the numbers of the entries that contain them.
+        body bytea NOT NULL,
+        PRIMARY KEY (segment, word)
+      );
+      -- The sessions, events and kinds of the entries of all segments.
+      CREATE TABLE search_numbers (
+        first bigint PRIMARY KEY,
+        last bigint NOT NULL,
+        -- The keys of the sessions in search_cursors.
+        sessions bigint[] NOT NULL,
+        body bytea NOT NULL
+      );
+      -- Sessions that were removed from search_cursors, but whose words are still in segments.
+      CREATE TABLE search_removed (session_key bigint NOT NULL);
+      CREATE FUNCTION search_session_removed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS
+        'BEGIN INSERT INTO search_removed VALUES (OLD.key); RETURN NULL; END';
+      CREATE TRIGGER search_session_removed AFTER DELETE ON search_cursors
+        FOR EACH ROW EXECUTE FUNCTION search_session_removed();
+    `,
+  },
 ]

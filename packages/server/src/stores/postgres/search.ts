@@ -1,14 +1,34 @@
-import type { SearchKind } from '@parley/protocol'
-import type { IndexHit, IndexPage, IndexQuery, SearchIndex } from '../../core/search-index.ts'
-import { isWord } from '../sqlite-search-file.ts'
+import { hasCode } from '@parley/protocol'
+import type { SearchIndex } from '../../core/search-index.ts'
 import type { PostgresDatabase } from './database.ts'
-import { insideCondition, limitConditions } from './limits.ts'
+import { findEntries, kinds } from './search-query.ts'
+import { SearchSegments, type SegmentSizes } from './search-segments.ts'
 import { original, safeText } from './session-columns.ts'
 
-const kinds: readonly SearchKind[] = ['prompt', 'answer', 'call', 'output']
+export type PostgresSearch = SearchIndex & {
+  /** Resolves when the index is compact, or another process is working on it. */
+  settled(): Promise<void>
+}
 
 /** Search in the tables of the database. Every node can search everything; the owner of a session indexes it. */
-export function createPostgresSearch(database: PostgresDatabase): SearchIndex {
+export function createPostgresSearch(
+  database: PostgresDatabase,
+  sizes: Partial<SegmentSizes> = {},
+): PostgresSearch {
+  const segments = new SearchSegments(database, sizes)
+  let failure: unknown
+  const work = () =>
+    void segments.work().catch((thrown) => {
+      // A later step tries again.
+      if (!hasCode(thrown, 'busy')) failure = thrown
+    })
+  /** Lets the caller report why the index does not become compact. */
+  const throwFailure = () => {
+    const thrown = failure
+    failure = undefined
+    if (thrown !== undefined) throw thrown
+  }
+  work()
   return {
     async cursor(sessionId) {
       const [row] = await database.read<{ epoch: string; seq: number }>(
@@ -24,6 +44,7 @@ export function createPostgresSearch(database: PostgresDatabase): SearchIndex {
       return new Map(rows.map(({ session, epoch, seq }) => [original(session), { epoch, seq }]))
     },
     async add({ session, agent, folder, from, to, entries }) {
+      throwFailure()
       const rows = await database.query(addStatement, [
         safeText(session),
         safeText(agent),
@@ -36,6 +57,8 @@ export function createPostgresSearch(database: PostgresDatabase): SearchIndex {
         entries.map(({ kind }) => kinds.indexOf(kind)),
         entries.map(({ words }) => words),
       ])
+      work()
+      await segments.stepped()
       return rows.length > 0
     },
     async remove(sessionId) {
@@ -44,9 +67,11 @@ export function createPostgresSearch(database: PostgresDatabase): SearchIndex {
          DELETE FROM search_entries USING c WHERE session_key = c.key`,
         [safeText(sessionId)],
       )
+      work()
     },
-    find: (query) => find(database, query),
-    close: async () => undefined,
+    find: (query) => findEntries(database, query),
+    settled: () => segments.work(),
+    close: () => segments.close(),
   }
 }
 
@@ -68,66 +93,3 @@ const addStatement = `WITH moved AS (
     FROM moved m, unnest($8::integer[], $9::smallint[], $10::text[]) WITH ORDINALITY AS t (seq, kind, words, place)
     ORDER BY t.place)
   SELECT key FROM moved`
-
-type Row = { number: number; session: string; seq: number; kind: number }
-
-/** Above this number of matches, the entries are read from the newest on until enough of them match. */
-const manyMatches = 5_000
-
-async function find(database: PostgresDatabase, query: IndexQuery): Promise<IndexPage> {
-  const { limit, cursor } = query
-  if (!query.words.every(isWord)) return { hits: [] }
-  const words = queryText(query)
-  const where = conditionsOf(query)
-  const [counted] = await database.read<{ count: number }>(
-    `SELECT count(*)::integer AS count FROM (
-       SELECT 1 FROM search_entries e WHERE e.words @@ $1::tsquery LIMIT ${manyMatches + 1}) AS matches`,
-    [words],
-  )
-  // With `IS TRUE`, the planner cannot use the index of the words, and reads the entries in the order of their numbers.
-  const isCommon = (counted?.count ?? 0) > manyMatches
-  const matches = isCommon ? '(e.words @@ $1::tsquery) IS TRUE' : 'e.words @@ $1::tsquery'
-  const rows = await database.read<Row>(
-    `SELECT e.number, s.session, e.seq, e.kind FROM search_entries e JOIN search_cursors s ON s.key = e.session_key
-     WHERE ${matches} AND e.number < $2${where.sql} ORDER BY e.number DESC LIMIT $3`,
-    [words, cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor), limit + 1, ...where.values],
-  )
-  const last = rows[limit - 1]
-  return {
-    hits: rows.slice(0, limit).map(hitOf),
-    ...(rows.length > limit && last && { cursor: String(last.number) }),
-  }
-}
-
-function hitOf({ session, seq, kind }: Row): IndexHit {
-  return { session: original(session), seq, kind: kinds[kind] ?? 'output' }
-}
-
-function queryText({ words, isLastPrefix }: IndexQuery): string {
-  return words
-    .map((word, index) => `'${word}'${isLastPrefix && index === words.length - 1 ? ':*' : ''}`)
-    .join(' & ')
-}
-
-const columns = {
-  ...{ id: 's.session', agent: 's.agent', folder: 's.folder' },
-  place: '(SELECT o.place FROM sessions o WHERE o.id = s.session)',
-}
-
-function conditionsOf({ kinds: wanted, agent, session, folder, within }: IndexQuery) {
-  const values: (string | readonly number[])[] = []
-  const conditions: string[] = []
-  const parameter = (value: string | readonly number[]) => `$${values.push(value) + 3}`
-  const add = (value: string | readonly number[], condition: (parameter: string) => string) =>
-    conditions.push(condition(parameter(value)))
-  if (wanted)
-    add(
-      wanted.map((kind) => kinds.indexOf(kind)),
-      (parameter) => `e.kind = ANY (${parameter}::smallint[])`,
-    )
-  if (agent !== undefined) add(safeText(agent), (parameter) => `s.agent = ${parameter}`)
-  if (session !== undefined) add(safeText(session), (parameter) => `s.session = ${parameter}`)
-  if (folder !== undefined) add(safeText(folder), (parameter) => insideCondition('s.folder', parameter))
-  if (within) conditions.push(...limitConditions(within, columns, parameter))
-  return { sql: conditions.map((one) => ` AND ${one}`).join(''), values }
-}

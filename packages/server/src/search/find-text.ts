@@ -29,42 +29,43 @@ export async function findText(store: Store, index: SearchIndex, query: SearchQu
     limit,
     ...defined({ kinds, agent, session, folder, within, cursor }),
   })
-  const sessions = await summariesOf(store, page.hits)
-  const hits = await Promise.all(page.hits.map((hit) => hitOf(store, hit, words, sessions.get(hit.session))))
-  return { hits: hits.filter((hit) => hit !== undefined), ...defined({ cursor: page.cursor }) }
+  const [sessions, found] = await Promise.all([
+    summariesOf(store, page.hits),
+    Promise.all(page.hits.map((hit) => textOf(store, hit))),
+  ])
+  const hits = page.hits.flatMap(({ session: sessionId, seq }, index): SearchHit[] => {
+    const [session, event] = [sessions.get(sessionId), found[index]]
+    if (!session || !event) return []
+    const { at, kind, text } = event
+    return [{ seq, at, kind, ...excerptOf(text, words), session }]
+  })
+  return { hits, ...defined({ cursor: page.cursor }) }
 }
 
+/** The sessions of the hits that exist. */
 async function summariesOf(
   store: Store,
   hits: readonly IndexHit[],
 ): Promise<ReadonlyMap<string, SessionSummary>> {
-  const summaries = new Map<string, SessionSummary>()
-  for (const sessionId of new Set(hits.map(({ session }) => session))) {
-    const record = await store.load(sessionId)
-    if (!record) continue
-    const { state, place, isAwaited } = record
-    summaries.set(sessionId, {
-      ...summarise(state),
-      ...defined({ place, awaits: isAwaited ? place : undefined }),
-    })
-  }
-  return summaries
+  const ids = [...new Set(hits.map(({ session }) => session))]
+  const records = await Promise.all(ids.map((sessionId) => store.load(sessionId)))
+  return new Map(
+    records.flatMap((record, index): [string, SessionSummary][] => {
+      if (!record) return []
+      const { state, place, isAwaited } = record
+      const summary = { ...summarise(state), ...defined({ place, awaits: isAwaited ? place : undefined }) }
+      return [[ids[index] ?? '', summary]]
+    }),
+  )
 }
 
 /** Undefined if the session was deleted or its log was rewritten after it was indexed. */
-async function hitOf(
-  store: Store,
-  { session: sessionId, seq }: IndexHit,
-  words: readonly string[],
-  session: SessionSummary | undefined,
-): Promise<SearchHit | undefined> {
-  if (!session) return undefined
-  const [stored] = await store.read(sessionId, { after: seq - 1, limit: 1 })
+async function textOf(store: Store, { session, seq }: IndexHit) {
+  const [stored] = await store.read(session, { after: seq - 1, limit: 1 })
   if (stored?.seq !== seq || stored.damaged) return undefined
   const event = JSON.parse(stored.json) as SessionEvent
   const found = searchableText(event)
-  if (!found) return undefined
-  return { seq, at: event.at, kind: found.kind, ...excerptOf(found.text, words), session }
+  return found && { ...found, at: event.at }
 }
 
 function badCursor(): ParleyError {

@@ -121,7 +121,8 @@ export function countByAgent() {
 function kindOf({ native, reason = '' }: Message): string {
   const name = nameOf(native)
   const words = reason.includes(name) ? reason : [name, reason].filter(Boolean).join(': ')
-  return words.replace(/\s+/g, ' ').trim().slice(0, maxKindLength) || 'a message without a name'
+  const kind = words.replace(/\s+/g, ' ').trim().slice(0, maxKindLength).toWellFormed()
+  return kind || 'a message without a name'
 }
 
 /** The name that a message has in the protocol of its agent: a method or a type, each with its second part. */

@@ -42,6 +42,7 @@ const transcripts: Record<string, Record<string, readonly object[]>> = {
 /** The steps of an examination of this program, which is started for each scenario. `newest` is its newest release. */
 function stepsWith(newest: string) {
   const said: string[] = []
+  let replays = newest === '1.1.0' ? 0 : 1
   const release = async (_: TestedAgent, version = agent.version): Promise<Release> => {
     said.push(`install ${version}`)
     const agentsFolder = join(folder, version)
@@ -78,12 +79,23 @@ function stepsWith(newest: string) {
       ]
     },
     stored: () => new Map([['hello', transcripts['1.0.0']?.hello?.slice(0, 1) ?? []]]),
-    async record(_, one) {
-      const scenarios = ['hello', 'call']
-      const recording = new Map(scenarios.map((name) => [name, run(one, name)]))
+    async record(_, one, again) {
+      const scenarios = again?.scenarios ?? ['hello', 'call']
+      if (again) said.push(`record ${scenarios.join(' and ')} again`)
+      const recording = new Map(again?.recorded.recording)
+      for (const name of scenarios) recording.set(name, run(one, name))
       return { recording, cases: scenarios.map((name) => ({ name })), folder }
     },
-    replay: async () => [{ name: 'leaves nothing unrecognised' }],
+    async replay(_, { recording }) {
+      const hello = JSON.stringify(recording.get('hello'))
+      return [
+        {
+          name: 'the recording hello has its text',
+          ...(!hello.includes('"text"') && { failure: 'no text' }),
+        },
+        { name: 'the recording call is in order', ...(replays++ === 0 && { failure: 'out of order' }) },
+      ]
+    },
   }
   return { steps, said }
 }
@@ -92,15 +104,16 @@ const about = { at: 1, parley: '0.1.0', node: 'v24', platform: 'linux' }
 
 describe('the examination of a release', () => {
   it('finds a new type, a vanished field and a failing case, and reports them to people and programs', async () => {
-    const { steps } = stepsWith('1.1.0')
+    const { steps, said } = stepsWith('1.1.0')
     const found = await examine(agent, 'latest', steps)
+    expect(said).toContain('record hello and call again')
     expect(found).toEqual({
       agent: 'tiny',
       package: 'tiny-agent',
       tested: '1.0.0',
       examined: '1.1.0',
       status: 'drift',
-      cases: 4,
+      cases: 5,
       scenarios: 2,
       changes: [
         { kind: 'type-declared', type: 'dreamt' },
@@ -112,13 +125,19 @@ describe('the examination of a release', () => {
         { kind: 'field-changed', type: 'ended', path: 'cost', before: ['number'], after: ['string'] },
         { kind: 'field-appeared', type: 'said', path: 'safety' },
         { kind: 'type-appeared', type: 'thought', scenarios: ['hello'] },
+        {
+          kind: 'case-fails',
+          suite: 'recordings',
+          name: 'the recording hello has its text',
+          failure: 'no text',
+        },
       ],
     })
     const report = reportOf([found], about)
     expect([report.schema, exitCodes[report.result]]).toEqual([1, 1])
     expect(JSON.parse(JSON.stringify(report))).toEqual(report)
     const text = reportText(report)
-    expect(text).toMatch(/^agent +tested +examined +result\ntiny +1\.0\.0 +1\.1\.0 +failing cases: 1, /)
+    expect(text).toMatch(/^agent +tested +examined +result\ntiny +1\.0\.0 +1\.1\.0 +failing cases: 2, /)
     expect(text).toContain('\n    contract: streams text\n      expected a text\n')
     expect(text).toContain('\n    thought  (in hello)\n')
     expect(text).toContain('\n    ended  cost: number → string\n')
@@ -133,7 +152,7 @@ describe('the examination of a release', () => {
     const found = await examine(agent, 'latest', { ...steps, declared: async () => [] })
     expect(found).toMatchObject({ status: 'no-drift', changes: [] })
     expect(exitCodes[reportOf([found], about).result]).toBe(0)
-    expect(reportText(reportOf([found], about))).toContain('no change (4 cases, 2 scenarios)')
+    expect(reportText(reportOf([found], about))).toContain('no change (5 cases, 2 scenarios)')
   })
 
   it('reports a release that cannot be installed, with an exit code of its own and without hidden characters', async () => {

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { CaseResult } from './cases.ts'
-import type { Recorded, Release } from './examine.ts'
+import type { Again, Recorded, Release } from './examine.ts'
 import { runNode } from './run-node.ts'
 import type { Recording } from './shapes.ts'
 
@@ -12,21 +12,33 @@ type Recorder = {
   readonly script: string
   readonly agent: string
   readonly into: string
+  /** Copies the earlier recordings, and replaces those of these scenarios. */
+  readonly again?: Again | undefined
   readonly signal: AbortSignal
 }
 
 /** Records all scenarios of an agent with a release. */
 export async function record(
   { agentsFolder }: Release,
-  { script, agent, into, signal }: Recorder,
+  { script, agent, into, again, signal }: Recorder,
 ): Promise<Recorded> {
   mkdirSync(into, { recursive: true })
+  if (again) cpSync(again.recorded.folder, into, { recursive: true })
   const cases: CaseResult[] = []
   const onLine = (line: string) => {
     const found = caseIn(line)
     if (found) cases.push(found)
   }
-  const args = ['--conditions=source', script, '--agent', agent, '--into', into, '--json']
+  const args = [
+    '--conditions=source',
+    script,
+    '--agent',
+    agent,
+    '--into',
+    into,
+    '--json',
+    ...(again?.scenarios ?? []),
+  ]
   const env = { PARLEY_TEST_AGENTS: agentsFolder }
   const { exitCode, output } = await runNode(args, { cwd: root, env, signal, onLine })
   if (exitCode !== 0) throw new Error(`the recorder ended with exit code ${exitCode}:\n${output}`)

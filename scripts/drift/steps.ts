@@ -38,10 +38,11 @@ export function realSteps(folder: string, options: StepOptions): Steps {
     contract: ({ id }, { version, agentsFolder }) =>
       tests(`${id} ${version}: contract suite`, files.contract, { PARLEY_TEST_AGENTS: agentsFolder }),
     stored: () => recordingIn(files.fixtures),
-    record({ id: agent }, release) {
-      const into = join(folder, `recordings-${release.version}`)
-      const work = () => record(release, { script: files.recorder, agent, into, signal })
-      const what = `${agent} ${release.version}: recordings`
+    record({ id: agent }, release, again) {
+      const name = `recordings-${release.version}${again ? '-again' : ''}`
+      const recorder = { script: files.recorder, agent, into: join(folder, name), again, signal }
+      const work = () => record(release, recorder)
+      const what = `${agent} ${release.version}: ${again ? 'recordings of failing cases' : 'recordings'}`
       return timed({ what, say, work, casesOf: ({ cases }) => cases })
     },
     replay({ id }, recorded) {

@@ -59,6 +59,14 @@ async function start() {
   return started
 }
 
+let untouched: Promise<string> | undefined
+/** A session: a new one if a request may reach it, and otherwise one that all refused requests share. */
+function sessionFor(isReached: boolean): Promise<string> {
+  if (isReached) return server.session()
+  untouched ??= server.session()
+  return untouched
+}
+
 const names = Object.keys(routes) as RouteName[]
 const route = (name: RouteName): Route => routes[name]
 
@@ -155,6 +163,7 @@ function verdict(answer: Answer): string {
 describe.each(names)('the route %s', (name) => {
   const needed = scopesOfRoute(route(name))
   const { scope, limits } = route(name)
+  const inPath = route(name).path.includes('/:')
 
   it(`${scope === 'open' ? 'needs no' : 'needs a'} token`, async () => {
     const { path, asked } = requestOf(name, 'unknown')
@@ -165,12 +174,13 @@ describe.each(names)('the route %s', (name) => {
   it.each(allScopes)(
     'permits or refuses a browser with only the scope %s as the table declares',
     async (held) => {
-      const { path, asked } = requestOf(name, await server.session())
       const missing = needed.find((one) => one !== held)
       // The example of a command is a prompt.
       const wanted = scope === 'command' && held !== 'prompt' ? 'prompt' : missing
+      const isPermitted = scope === 'open' || wanted === undefined
+      const { path, asked } = requestOf(name, await sessionFor(isPermitted && inPath))
       const said = verdict(await server.ask(path, asked, tokenFor(name, held)))
-      expect(said).toBe(scope === 'open' || wanted === undefined ? 'permitted' : `needs ${wanted}`)
+      expect(said).toBe(isPermitted ? 'permitted' : `needs ${wanted}`)
     },
   )
 
@@ -180,7 +190,7 @@ describe.each(names)('the route %s', (name) => {
   it.each(wider)(
     'needs the scope $further if the query has $field=$value',
     async ({ field, value, further }) => {
-      const { path, asked } = requestOf(name, await server.session())
+      const { path, asked } = requestOf(name, await sessionFor(false))
       const wide = `${path}${path.includes('?') ? '&' : '?'}${field}=${value}`
       for (const held of needed) {
         const said = verdict(await server.ask(wide, asked, tokenFor(name, held)))
@@ -190,7 +200,7 @@ describe.each(names)('the route %s', (name) => {
   )
 
   it.each(limitKinds)('applies limits to %s as the table declares', async (kind) => {
-    const session = await server.session()
+    const session = await sessionFor(inPath && limits !== 'refused' && limits !== 'session')
     const { path, asked } = requestOf(name, session)
     const answer = await server.ask(path, asked, tokenFor(name, kind))
     const excluded = needed.find((one) => !['read', 'prompt', 'decide'].includes(one))
@@ -284,8 +294,8 @@ describe.each(everyCommand)('a command that %s', (_, fields) => {
   it.each(allScopes)(
     'is permitted or refused as the table declares, with the scope %s, over HTTP and WebSocket',
     async (held) => {
-      const session = await server.session()
       const missing = scopesOfCommand(Command.parse(commandOf())).find((one) => one !== held)
+      const session = await sessionFor(missing === undefined)
       const wanted = missing === undefined ? 'permitted' : `needs ${missing}`
       const token = server.tokens[held]
       const body = commandOf()
@@ -299,7 +309,7 @@ describe.each(everyCommand)('a command that %s', (_, fields) => {
   )
 
   it.each(limitKinds)('reaches no session outside the limits to %s', async (kind) => {
-    const session = await server.session()
+    const session = await sessionFor(false)
     const before = await server.parley.host.state(session)
     const token = server.tokens[kind]
     const path = `/api/sessions/${session}/commands`

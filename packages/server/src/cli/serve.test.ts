@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -21,6 +21,13 @@ describe('parley serve', () => {
     expect(stdout).toContain(home.dataDir)
     expect(stdout).not.toContain('\u001b')
     expect(exitCode).toBe(0)
+  })
+
+  it('stores its compiled code for the next start before it is stopped', async () => {
+    await using home = createHome()
+    const cache = join(home.folder, 'cache')
+    await home.serve([], { env: { NODE_COMPILE_CACHE: cache } })
+    await expect.poll(() => readdirSync(cache, { recursive: true }).length).toBeGreaterThan(300)
   })
 
   it('prints one line of JSON with --json, and its token works', async () => {

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Logger } from 'pino'
@@ -57,6 +58,8 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   if (options.quiet) logger.info({ url, publicUrl, version }, 'listening')
   else if (options.json) output.out(`${JSON.stringify({ url, publicUrl, token, pid: process.pid })}\n`)
   else output.out(greeting(parley, configuration, context))
+  // Without this call, a server that is killed stores no compiled code, and its next start takes twice the time.
+  flushCompileCache()
   collectGarbageSoon()
   const retention = await startRetention(configuration, parley, logger)
   const stopKeeping = keepWorktrees(parley, logger)

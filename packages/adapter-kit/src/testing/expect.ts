@@ -1,7 +1,7 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 import type { RuleName } from './rules.ts'
 
-/** What a case found out. `rule` names the broken rule, if it is not the rule of the case. */
+/** The violation of a rule that a case has found. `rule` names the broken rule, if it is not the rule of the case. */
 export class Broken extends Error {
   override readonly name = 'Broken'
   readonly rule: RuleName | undefined
@@ -18,7 +18,7 @@ type Subject = {
   readonly rule: RuleName | undefined
 }
 
-/** The checks of the cases. They need no test runner, and know what they check. */
+/** The checks of the cases. They need no test runner, and a failure names the checked value. */
 export type Checks = {
   readonly not: Checks
   toBe(expected: unknown): void

@@ -33,7 +33,7 @@ export type HostNeeds = {
   readonly worktrees?: object | undefined
 }
 
-/** A host tool that tests can see through. */
+/** A host tool whose checks and calls a test can observe. */
 export type ContractTool = HostToolInfo & {
   prepare(
     input: unknown,

@@ -20,7 +20,7 @@ const agent = `
     console.log(JSON.stringify(said))
   })`
 
-it('what a host and an agent say is recorded in both directions, without secrets, paths, ids and times', async () => {
+it('the messages of a host and an agent are recorded in both directions, without secrets, paths, ids and times', async () => {
   const folder = folderForTest()
   const [file, program] = [join(folder, 'recorded.jsonl'), join(folder, 'agent.cjs')]
   writeFileSync(program, agent)

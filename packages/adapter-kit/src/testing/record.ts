@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-/** Records what a host and a real agent say to each other, without the names and paths of the machine. */
+/** Records the messages between a host and a real agent, without the names and paths of the machine. */
 
 type Program = { readonly command: string; readonly args: readonly string[] }
 

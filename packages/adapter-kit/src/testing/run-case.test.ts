@@ -53,7 +53,7 @@ type Expected = {
   /** The start of the title of the case that finds the fault. */
   readonly found: string
   readonly rule: RuleName
-  /** What the message says about the fault, and what it says that the adapter did. */
+  /** The parts of the message about the fault, and about the actions of the adapter. */
   readonly says: RegExp
   readonly did: RegExp
   readonly limitMs?: number

@@ -49,7 +49,10 @@ export async function runAlone(one: ContractCase, world: ContractWorld, limitMs:
   await finish(bench, work(), limitMs)
 }
 
-/** Releases everything that a bench holds when the work is over. If the work failed, the release may not delay that. */
+/**
+ * Releases everything that a bench holds when the work is over. If the work failed, the release delays the failure only
+ * for a limited time.
+ */
 export async function finish(bench: Bench, work: Promise<void>, limitMs: number): Promise<void> {
   const failed = await work.then(
     () => undefined,

@@ -37,7 +37,7 @@ type Call = () => Promise<unknown>
 
 /** Watches everything that passes between a host and an adapter, and checks the rules that do not show in a log. */
 export class Witness {
-  /** What the adapter did against a rule, in order. */
+  /** The violations of rules by the adapter, in order. */
   readonly broken: Broken[] = []
   /** The calls that the adapters have ended themselves. The host ends the calls that they leave open. */
   readonly endedCalls = new Set<string>()
@@ -68,7 +68,7 @@ export class Witness {
     this.#lines = []
   }
 
-  /** Runs work of a case. Until it settles, a deadline that passes says what was waited for. */
+  /** Runs work of a case. If the time limit of the case is reached before the work settles, the failure names `what`. */
   async waiting<Result>(what: string, rule: RuleName | undefined, work: Promise<Result>): Promise<Result> {
     const wait = { what, rule }
     this.#waits.add(wait)

@@ -4,7 +4,7 @@ import { logProblems } from './invariants.ts'
 import { expect, it } from './peers.ts'
 import { vitestRunner } from './vitest-runner.ts'
 
-/** Recordings of a real agent, and what a session in which they are replayed has in its log. */
+/** Recordings of a real agent, and the expected log of a session in which they are replayed. */
 export type ReplayedRecordings = Recordings & {
   /** The texts in the log of each recording: every text once, in order. */
   readonly texts: Readonly<Record<string, readonly unknown[]>>

@@ -32,7 +32,7 @@ function expectNothingAfterTurnEnd(events: readonly SessionEvent[]): void {
   const over = new Set<string>()
   for (const event of events) {
     if (event.turnId === undefined) continue
-    // The snapshots of a turn may be complete later.
+    // The snapshots of a turn may be recorded after its end.
     const isLate = over.has(event.turnId) && event.type !== 'snapshot.taken'
     expect(isLate, `${event.type} after the end of its turn`, 'nothing-after-the-end').toBe(false)
     if (event.type === 'turn.ended') over.add(event.turnId)

@@ -19,7 +19,7 @@ export function bytesOfWord(word: string): string {
   return Buffer.from(word, 'utf8').toString('latin1')
 }
 
-/** Encodes words, which must be added in their order, as rows of about this size. */
+/** Encodes words as rows of about `rowBytes` bytes. The words must be added in their order. */
 export class WordRows {
   readonly #rows: WordRow[] = []
   readonly #rowBytes: number

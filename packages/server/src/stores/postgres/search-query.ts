@@ -9,7 +9,7 @@ import { original, safeText } from './session-columns.ts'
 /** The kinds by their numbers in the database. */
 export const kinds: readonly SearchKind[] = ['prompt', 'answer', 'call', 'output']
 
-/** More candidates than these are looked up by the range of their numbers. */
+/** If there are more candidates than this, they are looked up by the range of their numbers. */
 const listedAtMost = 1_000
 const growth = 8
 

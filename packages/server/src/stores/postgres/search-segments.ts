@@ -54,7 +54,7 @@ type Segment = {
   readonly dead: readonly number[] | null
 }
 
-/** What was read of the index. A step changes nothing if the version is another one by then. */
+/** The state of the index from which a step starts. The step changes nothing if the version has changed since. */
 type State = {
   readonly version: number
   /** The number of new entries; larger numbers are not counted. */
@@ -112,7 +112,7 @@ export class SearchSegments {
   }
 
   async #steps(): Promise<void> {
-    // What was changed during the last step is examined once more.
+    // Changes that were made during the last step are examined once more.
     for (let hasMore = true; !this.#isClosed && (hasMore || this.#isAsked); ) {
       this.#isAsked = false
       const start = performance.now()
@@ -290,7 +290,8 @@ function hexOf(word: string): string {
 }
 
 /**
- * The word up to which all rows were read, if there are more rows: of each segment, one more row was read than is merged.
+ * The word up to which all rows were read; undefined if there are no more rows. Of each segment, one row more was read
+ * than is merged.
  */
 function boundOf(rows: readonly StoredRow[], rowsAtOnce: number): string | undefined {
   const counts = new Map<number, number>()

@@ -14,8 +14,8 @@ export const wordStatement = `
 const ok = 'ok AS (UPDATE search_version SET version = version + 1 WHERE version = $1 RETURNING version)'
 
 /**
- * Does nothing if an entry or its session is being removed. It does not wait for the removal, which may wait for it. A
- * removal that begins later finds the entries in the segment.
+ * Does nothing if an entry or its session is being removed. The statement does not wait for the removal, because the
+ * removal may wait for the statement. A removal that begins later finds the entries in the segment.
  */
 export const gatherStatement = `
   WITH e AS (SELECT FROM search_entries WHERE number = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED),

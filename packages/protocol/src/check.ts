@@ -10,19 +10,24 @@ export const CheckRun = SetupRun.extend({
 })
 export type CheckRun = z.infer<typeof CheckRun>
 
+const changed = z.literal(true).optional().meta({
+  description: 'A person has discarded or restored changes since the run began, or has rewound files',
+})
+
 /** The checks of a session: the one that runs, and the last one that has ended. */
 export const KnownChecks = z.object({
-  running: z.object({ command: z.string(), since: z.number(), turns: z.int() }).optional(),
+  running: z.object({ command: z.string(), since: z.number(), turns: z.int(), changed }).optional(),
   last: CheckRun.extend({
     at: z.number().meta({ description: 'When the run ended' }),
     turns: z.int().meta({ description: 'The number of turns that had ended when the run began' }),
+    changed,
   }).optional(),
 })
 export type KnownChecks = z.infer<typeof KnownChecks>
 
 /**
- * True if the agent has worked since the last check of the session began: the files may differ from those that were
- * tested.
+ * True if the agent has worked since the last check of the session began, or if a person has changed files with Parley:
+ * the files may differ from those that were tested.
  */
 export function isCheckOutdated({
   checks,
@@ -34,5 +39,5 @@ export function isCheckOutdated({
   readonly turns: number
 }): boolean {
   const { last } = checks ?? {}
-  return last !== undefined && (turn !== undefined || turns > last.turns)
+  return last !== undefined && (turn !== undefined || turns > last.turns || last.changed === true)
 }

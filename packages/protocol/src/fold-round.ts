@@ -49,9 +49,24 @@ export const roundFolds: Folds = {
   'check.ran': (state, event) => {
     if (isCopied(state, event)) return {}
     const { command, exitCode, durationMs, tail, error, at } = event
-    const { turns = state.turns } = state.checks?.running ?? {}
-    return { checks: { last: { command, durationMs, tail, at, turns, ...defined({ exitCode, error }) } } }
+    const { turns = state.turns, changed } = state.checks?.running ?? {}
+    return {
+      checks: { last: { command, durationMs, tail, at, turns, ...defined({ exitCode, error, changed }) } },
+    }
   },
+}
+
+/** Called for events that change files in the folder: the files that were checked may be others now. */
+export function withOtherFiles({ checks }: SessionState): Partial<SessionState> {
+  if (!checks) return {}
+  const { running, last } = checks
+  const changed = true as const
+  return {
+    checks: {
+      ...(running && { running: { ...running, changed } }),
+      ...(last && { last: { ...last, changed } }),
+    },
+  }
 }
 
 function withPick({ round }: SessionState, pick: NonNullable<KnownRound['pick']>): Partial<SessionState> {

@@ -4,7 +4,7 @@ import { withCarried, withInherited, withoutCarried, withStartedTask } from './c
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { isCopied, withFailedRestore, withoutRewind, withRestore, withRewind } from './fold-rewind.ts'
-import { newRound, roundFolds, withTurnTime } from './fold-round.ts'
+import { newRound, roundFolds, withOtherFiles, withTurnTime } from './fold-round.ts'
 import { withSnapshot } from './fold-snapshots.ts'
 import { plannedWorktree, withSaved, worktreeFolds } from './fold-worktree.ts'
 import { type Prompt, promptText } from './prompt.ts'
@@ -51,8 +51,16 @@ const sessionFolds: Folds = {
   'session.pinned': () => ({ pinned: true }),
   'session.unpinned': () => ({ pinned: false }),
   'session.released': (_, { at }) => ({ released: at }),
-  'session.rewound': withRewind,
-  'session.unrewound': withoutRewind,
+  'session.rewound': (state, event) => ({
+    ...withRewind(state, event),
+    ...(event.files && withOtherFiles(state)),
+  }),
+  'session.unrewound': (state, event) => ({
+    ...withoutRewind(state, event),
+    ...(event.files && withOtherFiles(state)),
+  }),
+  'changes.discarded': withOtherFiles,
+  'changes.restored': withOtherFiles,
   'restore.started': withRestore,
   'restore.failed': withFailedRestore,
   'snapshot.taken': (state, event) => ({

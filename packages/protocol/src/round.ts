@@ -65,7 +65,7 @@ export const AttemptCheck = z.object({
   outdated: z
     .literal(true)
     .optional()
-    .meta({ description: 'The agent has worked since the last check began' }),
+    .meta({ description: 'The agent has worked, or a person has changed files, since the last check began' }),
   tail: z
     .string()
     .optional()

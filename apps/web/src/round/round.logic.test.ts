@@ -28,7 +28,7 @@ describe('an attempt', () => {
     expect(checkText(undefined).text).toBe('not run')
     expect(checkText({ exitCode: 0 })).toEqual({ text: 'passed', tone: 'good' })
     expect(checkText({ exitCode: 0, outdated: true })).toEqual({
-      text: 'passed, before the last turn',
+      text: 'passed, before the last change',
       tone: 'plain',
     })
     expect(checkText({ exitCode: 2 })).toEqual({ text: 'failed with exit code 2', tone: 'bad' })

@@ -22,7 +22,7 @@ export function checkText(check: AttemptCheck | undefined): Told {
   if (!check) return { text: 'not run', tone: 'plain' }
   if (check.running) return { text: 'running…', tone: 'plain' }
   const { exitCode, outdated, error } = check
-  const before = outdated ? ', before the last turn' : ''
+  const before = outdated ? ', before the last change' : ''
   if (exitCode === 0) return { text: `passed${before}`, tone: outdated ? 'plain' : 'good' }
   if (exitCode !== undefined) return { text: `failed with exit code ${exitCode}${before}`, tone: 'bad' }
   return { text: error ? `did not end: ${visible(error.message)}` : 'did not end', tone: 'bad' }

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { NewRoundInput, Round } from '@parley/protocol'
-import { projectIdOf } from '@parley/protocol'
+import { type NewRoundInput, projectIdOf, type Round } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { type HostUnderTest, SessionUnderTest } from './host-under-test.ts'
 import { attemptSessionId, roundIdFrom } from './round-attempts.ts'
@@ -340,7 +339,13 @@ describe('a check', () => {
     })
     expect((await shown()).attempts[0]?.check).toMatchObject({ exitCode: 3 })
     await one.play(shell('more.txt'))
-    expect((await shown()).attempts[0]?.check).toMatchObject({ exitCode: 3, outdated: true })
+    const outdated = { exitCode: 3, outdated: true }
+    expect((await shown()).attempts[0]?.check).toMatchObject(outdated)
+    await one.command({ type: 'check.run' })
+    await one.when((state) => state.checks?.last?.turns === 2)
+    const blob = git(await pathOf(one), 'hash-object', 'more.txt')
+    await one.command({ type: 'changes.discard', base: 'HEAD', files: [{ path: 'more.txt', blob }] })
+    expect((await shown()).attempts[0]?.check).toMatchObject(outdated)
   })
 
   it('is refused without a command, in an untrusted folder, and while a turn runs', async () => {

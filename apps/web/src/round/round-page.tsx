@@ -74,7 +74,8 @@ function Page({ round, error, onDone }: PageProps) {
       </ol>
       {attempts.length < round.count && (
         <p className="px-5 pb-3 text-xs text-soft max-md:px-3">
-          The round had {round.count} attempts. The others were deleted, or are not visible to you.
+          The round had {round.count} attempts. The others were not made, were deleted, or are not visible to
+          you.
         </p>
       )}
       {to !== undefined && (

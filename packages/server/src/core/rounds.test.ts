@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type NewRoundInput, projectIdOf, type Round } from '@parley/protocol'
+import { type NewRoundInput, ParleyError, projectIdOf, type Round } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { type HostUnderTest, SessionUnderTest } from './host-under-test.ts'
 import { attemptSessionId, roundIdFrom } from './round-attempts.ts'
@@ -89,6 +89,27 @@ describe('a round', () => {
       code: 'conflict',
     })
     expect((await test.host.round(round.id)).attempts.map(({ attempt }) => attempt)).toEqual([2])
+  })
+
+  it('that was made in part is named, and completed by the same request', async () => {
+    let isFull = true
+    const wrap = (worktrees: Worktrees): Worktrees => ({
+      ...worktrees,
+      async plan(folder, asked) {
+        if (isFull && asked.suffix === 'scripted-2')
+          throw new ParleyError('not_supported', 'The disk is full.')
+        return worktrees.plan(folder, asked)
+      },
+    })
+    const { test, repository } = await tested({ wrap })
+    const [commandId, prompt] = ['cmd_part', JSON.stringify([shell('made.txt')])]
+    const asked = { prompt, cwd: repository, attempts: two, commandId }
+    const id = roundIdFrom(commandId)
+    const inPart = { code: 'not_supported', details: { round: id } }
+    await expect(test.host.createRound(asked)).rejects.toMatchObject(inPart)
+    expect((await test.host.round(id)).attempts).toHaveLength(1)
+    isFull = false
+    expect((await test.host.createRound(asked)).attempts).toHaveLength(2)
   })
 
   it('is not made at all if an attempt asks for what its agent cannot do, or if the folder has no repository', async () => {

@@ -109,7 +109,12 @@ export function createRounds({ services, creation, hostSessions }: Parts): Round
         const round = { id, attempt: index + 1, count: inputs.length }
         const begin = at && { base: at.base, ...defined({ from: at.from, remote: at.remote }) }
         const attempt = { suffix: suffixOf(inputs, index), ...defined({ at: begin }) }
-        const { worktree } = await creation.create(input, { ...own, round, attempt })
+        const { worktree } = await creation
+          .create(input, { ...own, round, attempt })
+          .catch((error: unknown) => {
+            // The first session, and one that exists already, refuse the request as a whole.
+            throw at === undefined || isThere(index) ? error : madeInPart(error, id)
+          })
         at ??= worktree
       }
       return shown(id, undefined, true)
@@ -142,6 +147,13 @@ export function createRounds({ services, creation, hostSessions }: Parts): Round
       return attempts.map((one) => filesOf(services, one))
     },
   }
+}
+
+/** The error if an attempt cannot be made after others were made. The attempts that were made stay at work. */
+function madeInPart(error: unknown, round: string): unknown {
+  if (!(error instanceof ParleyError)) return error
+  const message = `${error.message} The round ${round} was made in part. If the request has a commandId, send it again to make the missing attempts.`
+  return new ParleyError(error.code, message, { details: { ...error.details, round }, cause: error })
 }
 
 const numbers = [1, 2, 3, 4, 5]

@@ -41,8 +41,7 @@ export function App() {
   const removal = useStore(worktreeRemoval)
   const closeRemoval = () => worktreeRemoval.set(undefined)
   useWindowEvent('keydown', handlePageKey)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the route
-  useEffect(updateTab, [route])
+  useEffect(() => updateTab(route), [route])
   const connection = useConnection()
   if (connection.state === 'stopped') {
     return (

@@ -36,16 +36,15 @@ export function startNotifications(): void {
     if (frame.type === 'device-added')
       toast(`New device signed in: ${visible(frame.device.name)}`, { ms: newDeviceMs })
   })
-  addEventListener('popstate', updateTab)
+  addEventListener('popstate', () => updateTab())
   client.closing.addEventListener('abort', () => {
     document.title = 'Parley'
   })
 }
 
-export function updateTab(): void {
+export function updateTab(route = currentRoute()): void {
   // Requests that only others can answer are not counted.
   const count = may('decide') ? waiting.getSnapshot().requests.length : 0
-  const route = currentRoute()
   const all = sessions.getSnapshot().sessions
   const here = route.name === 'session' ? all.find((session) => session.id === route.id) : undefined
   const title = pageTitle(count, placeName(route, here?.title))

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { capabilityCases } from '@parley/adapter-kit/testing'
+import { capabilityCases, ruleAnchors } from '@parley/adapter-kit/testing'
 import { capabilityNames } from '@parley/protocol'
 import { expect, it } from 'vitest'
 import { agentsDoc, agentsDocFile } from '../scripts/agents-doc.ts'
@@ -25,4 +25,13 @@ it('every capability that can be declared has a contract case', () => {
 it('docs/agents.md has the capabilities that are declared now', () => {
   const how = 'docs/agents.md is stale: node --conditions=source scripts/agents-doc.ts'
   expect(readFileSync(agentsDocFile, 'utf8') === agentsDoc(), how).toBe(true)
+})
+
+it('docs/adapters.md has one section for every rule that the contract suite can name', () => {
+  const page = readFileSync(resolve(import.meta.dirname, '../docs/adapters.md'), 'utf8')
+  const titles = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title)
+  const anchors = titles.map((title) => title.toLowerCase().replaceAll(' ', '-'))
+  expect(ruleAnchors.length).toBeGreaterThan(50)
+  expect(ruleAnchors.filter((rule) => !anchors.includes(rule))).toEqual([])
+  expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])
 })

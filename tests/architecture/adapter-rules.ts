@@ -88,7 +88,9 @@ export const adapterRules: readonly Rule[] = [
 export const adapterKitRules: readonly Rule[] = [
   {
     folder: `${adapterKit}/agent-adapter.ts`,
-    mayImport: ['agent-package', 'ask-again', 'resumption'].map((name) => `${adapterKit}/${name}.ts`),
+    mayImport: ['adapter-input', 'agent-package', 'ask-again', 'resumption'].map(
+      (name) => `${adapterKit}/${name}.ts`,
+    ),
     packages: ['@parley/protocol'],
     instead: 'core uses the port, which therefore has no input or output.',
   },

@@ -1,11 +1,24 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 
 /** Tests setting up agents in the settings: a custom agent, a key, a test of an agent. */
-const { server, openTab } = consoleFixture()
+const { server, openTab } = consoleFixture(({ folder }) => {
+  const data = join(folder, 'data')
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  writeFileSync(join(data, 'walnut.mjs'), walnut)
+  writeFileSync(join(data, 'config.json'), JSON.stringify({ adapters: ['./walnut.mjs', './absent.mjs'] }))
+})
+const walnut = `export const createAdapter = () => ({
+  id: 'walnut',
+  name: 'Walnut',
+  capabilities: {},
+  modes: ['ask'],
+  probe: async () => ({ found: true }),
+  connect: async () => { throw new Error('not used') },
+})`
 const secret = 'sk-parsley-0123456789'
 const agent = join(import.meta.dirname, '../../packages/server/src/adapters/acp/faulty-agent-under-test.ts')
 const config = () => readFileSync(join(server.folder, 'data', 'config.json'), 'utf8')
@@ -33,6 +46,18 @@ it('a custom agent is added, tested and removed', async () => {
   await card.getByRole('button', { name: 'Forget' }).click()
   await card.waitFor({ state: 'detached' })
   expect(config()).not.toContain('mine')
+})
+
+it('the adapters of config.json are listed with their module, or with the reason why they were not loaded', async () => {
+  const { page } = await openTab({ load: false })
+  await page.goto(`${server.url}/settings/agents`)
+  const card = page.getByRole('article', { name: 'Walnut' })
+  await card.getByText('Adapter from config.json: ./walnut.mjs').waitFor()
+  expect(await card.getByRole('button', { name: 'Forget' }).count()).toBe(0)
+  await page
+    .getByText(/^The adapter "\.\/absent\.mjs" of config\.json was not loaded: there is no file/)
+    .waitFor()
+  expect(await seriousFindings(page)).toEqual([])
 })
 
 it('the card of an agent shows which of its messages were not understood', async () => {

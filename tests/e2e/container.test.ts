@@ -14,7 +14,7 @@ import { createServer } from 'node:net'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TemporaryFolder } from '../../packages/server/src/testing/temporary-folder.ts'
-import { type PackedPackages, packPackages } from './packed-packages.ts'
+import { type PackedPackages, packageNames, packPackages } from './packed-packages.ts'
 
 /**
  * Tests Dockerfile and compose.yaml without a container: the commands of the last stage run here, in folders
@@ -117,7 +117,7 @@ describe('its commands', () => {
         .split(' && ')[0]
         ?.split(/\s+/) ?? []
     expect(words).toContain('/packages/*.tgz')
-    const files = (['protocol', 'client', 'server'] as const).map((name) => packages.fileOf(name))
+    const files = packageNames.map((name) => packages.fileOf(name))
     const args = words.slice(1).filter((word) => word !== '/packages/*.tgz')
     const node = dirname(process.execPath)
     execFileSync('npm', [...args, '--prefix', at('usr'), '--prefer-offline', ...files], {

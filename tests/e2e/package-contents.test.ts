@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TemporaryFolder } from '../../packages/server/src/testing/temporary-folder.ts'
 import {
+  createPackage,
   fileIn,
   filesIn,
   manifestIn,
@@ -90,6 +91,20 @@ describe.each(packageNames)('the package %s', (name) => {
     expect(seen.size).toBeGreaterThan(20)
     expect([...undeclared]).toEqual([])
   })
+})
+
+it('the package of npm create parley-adapter contains its program and its template, and depends on nothing', () => {
+  const file = packages.fileOf(createPackage)
+  const template = ['README.md', 'adapter.js', 'adapter.test.js', 'agent.js', 'connection.js', 'gitignore']
+  expect(filesIn(file).toSorted()).toEqual([
+    'LICENSE',
+    'README.md',
+    'bin/create-parley-adapter.js',
+    'package.json',
+    ...[...template, 'package.json'].map((name) => `template/${name}`),
+  ])
+  const { dependencies, scripts } = manifestIn(file)
+  expect([dependencies, scripts]).toEqual([undefined, undefined])
 })
 
 it('the server contains the console', () => {

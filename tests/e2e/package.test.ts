@@ -1,11 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { documentationSamples, exampleFiles } from './documentation-samples.ts'
 import {
+  createPackage,
   manifestIn,
   type PackedPackages,
   type PackedProject,
@@ -87,6 +89,58 @@ it('authors of adapters and tests can import what they need without the optional
     needs('vitest'),
     needs('@copilotkit/aimock'),
   ])
+})
+
+it('npm create parley-adapter makes an adapter that passes its contract test and runs under parley', () => {
+  const create = (...args: string[]) =>
+    whole.run('npm', [
+      'exec',
+      '--yes',
+      '--package',
+      packages.fileOf(createPackage),
+      '--',
+      createPackage,
+      ...args,
+    ])
+  onTestFinished(() => {
+    for (const name of ['tiny-agent', 'unpacked'])
+      rmSync(join(whole.folder, name), { recursive: true, force: true })
+  })
+  expect(create('tiny-agent')).toContain('{ "adapters": ["')
+  const made = whole.inside('tiny-agent')
+  expect(made.run('npm', ['test'])).toMatch(/^# fail 0$|^ℹ fail 0$/m)
+
+  mkdirSync(join(made.folder, 'data'))
+  writeFileSync(join(made.folder, 'data/config.json'), JSON.stringify({ adapters: [made.folder] }))
+  const prompt = 'write "Parsley." to herb.txt'
+  const said = made.run('npx', ['parley', 'run', 'tiny-agent', prompt, '--on-permission', 'allow'])
+  expect(said).toContain('The change was completed.')
+  expect(readFileSync(join(made.folder, 'herb.txt'), 'utf8')).toBe('Parsley.')
+  // A checkout runs with a condition that leads to files that the packed packages do not contain.
+  const checkout = ['--conditions=source', join(import.meta.dirname, '../../packages/server/bin/parley.js')]
+  const examined = made.run(process.execPath, [...checkout, 'agents', 'doctor', 'tiny-agent'])
+  expect(examined).toMatch(/^ok +start +.*\n(.*\n)*ok +end +/m)
+
+  const program = join(whole.folder, 'unpacked/package/bin/create-parley-adapter.js')
+  mkdirSync(join(whole.folder, 'unpacked'))
+  whole.run('tar', ['-xzf', packages.fileOf(createPackage), '-C', 'unpacked'])
+  const refused = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
+      cwd: whole.folder,
+      encoding: 'utf8',
+    })
+    return [status, stdout, stderr]
+  }
+  const message = (words: string) =>
+    expect.stringMatching(new RegExp(`^create-parley-adapter: .*${words}.*\\n$`))
+  const before = readFileSync(join(made.folder, 'package.json'), 'utf8')
+  expect(refused('tiny-agent')).toEqual([2, '', message('exists already, and is not changed')])
+  expect(readFileSync(join(made.folder, 'package.json'), 'utf8')).toBe(before)
+  expect(refused('Tiny Agent')).toEqual([2, '', message('cannot be the id of an agent')])
+  expect(refused('--force', 'x')).toEqual([2, '', message('Unknown option --force')])
+  expect(refused('package.json/x')).toEqual([2, '', message('cannot be made')])
+  expect(refused('--help')).toEqual([0, expect.stringMatching(/^Usage: npm create parley-adapter/), ''])
+  expect(existsSync(join(whole.folder, 'Tiny Agent'))).toBe(false)
 })
 
 describe('with any zod 4', () => {

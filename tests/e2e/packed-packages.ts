@@ -7,11 +7,13 @@ const root = resolve(import.meta.dirname, '../..')
 
 export const packageNames = ['protocol', 'client', 'adapter-kit', 'server'] as const
 export type PackageName = (typeof packageNames)[number]
+/** The package behind `npm create parley-adapter`, which programs do not import. */
+export const createPackage = 'create-parley-adapter'
 
 /** The packages as npm publishes them, and projects that install them. */
 export type PackedPackages = {
   /** The file that npm would publish. */
-  fileOf(name: PackageName): string
+  fileOf(name: PackageName | typeof createPackage): string
   install(): PackedProject
   remove(): void
 }
@@ -34,6 +36,8 @@ export type PackedProject = {
    * packages. Takes a tenth of the processor time of a new project, because npm unpacks only the packages that differ.
    */
   changed(...args: string[]): PackedProject
+  /** Installs the packages in a folder inside this project that has a package.json, in the same way. */
+  inside(folder: string): PackedProject
 }
 
 /** Builds and packs the packages. This is slow and should be done once per file. */
@@ -41,10 +45,11 @@ export function packPackages(): PackedPackages {
   const place = mkdtempSync(join(tmpdir(), 'parley-package-'))
   let made = 0
   build()
-  const names = packageNames.flatMap((name) => ['-w', `packages/${name}`])
+  const names = [...packageNames, createPackage].flatMap((name) => ['-w', `packages/${name}`])
   run('npm', ['pack', '--pack-destination', place, ...names], { cwd: root })
-  const packed = readdirSync(place).map((name) => join(place, name))
-  const npmInstall = (folder: string, ...args: string[]) => {
+  const files = readdirSync(place).map((name) => join(place, name))
+  const packed = files.filter((file) => !file.includes(createPackage))
+  const npmInstall = (folder: string, ...args: string[]): PackedProject => {
     const env = {
       ...process.env,
       HOME: folder,
@@ -69,11 +74,19 @@ export function packPackages(): PackedPackages {
         run('cp', ['-al', folder, copy], { cwd: place })
         return npmInstall(copy, ...more)
       },
+      inside: (name: string) => {
+        const inner = join(folder, name)
+        run('cp', ['-al', join(folder, 'node_modules'), inner], { cwd: place })
+        return npmInstall(inner, ...packed)
+      },
     }
   }
   const nextFolder = () => join(place, `project-${++made}`)
   return {
-    fileOf: (name) => packed.find((file) => file.includes(`parley-${name}-`))!,
+    fileOf: (name) =>
+      name === createPackage
+        ? files.find((file) => !packed.includes(file))!
+        : packed.find((file) => file.includes(`parley-${name}-`))!,
     install: () => {
       const folder = nextFolder()
       mkdirSync(folder)

@@ -22,10 +22,12 @@ import type {
   ToolContent,
   ToolKind,
 } from '@parley/protocol'
+import type { AdapterInput } from './adapter-input.ts'
 import type { AgentPackage } from './agent-package.ts'
 import type { OpenCall } from './ask-again.ts'
 import type { Resumption } from './resumption.ts'
 
+export type { AdapterInput } from './adapter-input.ts'
 export type { AgentPackage } from './agent-package.ts'
 export { askAgain, isAskAgain, type OpenCall, openCallsNotice } from './ask-again.ts'
 export type { Resumption } from './resumption.ts'
@@ -110,6 +112,9 @@ export type AgentAdapter = {
    */
   prepare?(input: PrepareInput): Promise<PreparedAgent>
 }
+
+/** `createAdapter` of a module that config.json names. It must not wait for the agent, and can be called again. */
+export type CreateAdapter = (input: AdapterInput) => AgentAdapter | Promise<AgentAdapter>
 
 /**
  * The input for starting a program before there is a session for it. Only a session with the same start conditions

@@ -15,7 +15,7 @@ export function findModule(name: string, dataDir: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found?.isFile()) return path
   if (found?.isDirectory()) return entryOf(path)
-  if (isPath) throw new ParleyError('not_found', `there is no file or folder ${path}.`)
+  if (isPath) throw new ParleyError('not_found', `there is no file or folder ${path}. Correct the path.`)
   const folder = adaptersFolder(dataDir)
   const message = `there is no package "${name}" in ${folder}. Install it: npm install --prefix ${shellWord(folder)} ${name}`
   throw new ParleyError('not_found', message)

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import type { AgentAdapter } from '@parley/adapter-kit'
+import type { AgentAdapter, CreateAdapter } from '@parley/adapter-kit'
 import type { Environment } from '@parley/adapter-kit/environment'
 import { expectGuarded } from '@parley/adapter-kit/guarded-file'
 import { type AdapterFailure, errorInfoOf, isRecord, messageOf, ParleyError } from '@parley/protocol'
@@ -33,11 +33,6 @@ export type OwnAdapterOptions = {
   /** The ids of the other agents. */
   readonly taken: ReadonlySet<string>
 }
-
-type Create = (input: {
-  readonly options: Readonly<Record<string, unknown>>
-  readonly env: Environment
-}) => unknown
 
 type Loaded = {
   readonly module: string
@@ -76,7 +71,9 @@ export async function loadOwnAdapters(options: OwnAdapterOptions): Promise<OwnAd
     async again(agent, settings) {
       const one = loaded.get(agent)
       if (!one) throw new ParleyError('agent_not_found', `No module of config.json has the agent "${agent}".`)
-      return withTimeLimit(one.create(settings))
+      return withTimeLimit(one.create(settings)).catch((thrown) => {
+        throw ParleyError.from(failureOf(one.module, thrown))
+      })
     },
   }
 }
@@ -103,10 +100,10 @@ async function load(
 }
 
 /** The function of a module that creates its adapter: an export with this name, or the default export. */
-function createIn(module: Readonly<Record<string, unknown>>): Create {
+function createIn(module: Readonly<Record<string, unknown>>): CreateAdapter {
   const { default: main } = module
   const create = module.createAdapter ?? (isRecord(main) ? main.createAdapter : main)
-  if (typeof create === 'function') return create as Create
+  if (typeof create === 'function') return create as CreateAdapter
   throw new ParleyError('validation_error', 'it exports no function "createAdapter" that returns an adapter.')
 }
 

@@ -66,6 +66,8 @@ export class Witness {
   /** Forgets what earlier cases did. */
   begin(): void {
     this.#lines = []
+    this.#waits.clear()
+    this.#calls.clear()
   }
 
   /** Runs work of a case. If the time limit of the case is reached before the work settles, the failure names `what`. */
@@ -85,7 +87,9 @@ export class Witness {
     const calls = [...this.#calls]
     const open = calls.map(({ name }) => `${name}() has not returned`)
     const what = [...(wait ? [wait.what] : []), ...open].join('; ')
-    return { what: what || 'the case to end', rule: calls[0]?.rule ?? wait?.rule }
+    // A program that is started ahead blocks no case.
+    const blocking = calls.find(({ name }) => name !== 'prepare')
+    return { what: what || 'the case to end', rule: blocking?.rule ?? wait?.rule }
   }
 
   /** The last things that the adapter and the host did, one per line. */

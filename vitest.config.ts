@@ -45,6 +45,7 @@ export default defineConfig({
             'tests/*.test.ts',
             'tests/run/*.test.ts',
             'examples/*.test.ts',
+            'bench/peers/*.test.ts',
           ],
           exclude: [...mainFiles, ...agentFiles, ...nodeFiles, ...gitFiles],
           testTimeout: 120_000,

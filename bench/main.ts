@@ -69,6 +69,12 @@ const figures: readonly Figure[] = [
   pairing,
 ]
 
+// The comparison with other projects has options and output of its own, and is not part of a run of all figures.
+if (process.argv[2] === 'peers') {
+  const { comparePeers } = await import('./peers.ts')
+  process.exit(await comparePeers(process.argv.slice(3)))
+}
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: 'boolean', default: false } },
@@ -76,7 +82,7 @@ const { values, positionals } = parseArgs({
 const unknown = positionals.filter((name) => !figures.some((figure) => figure.name === name))
 if (unknown.length > 0) {
   console.error(
-    `Unknown figure: ${unknown.join(', ')}. Known figures: ${figures.map(({ name }) => name).join(', ')}.`,
+    `Unknown figure: ${unknown.join(', ')}. Known figures: ${figures.map(({ name }) => name).join(', ')}, peers.`,
   )
   process.exit(2)
 }

@@ -19,9 +19,16 @@ const longestCallMs = 60_000
 type Request = { id: number; name: string; input: unknown }
 type Reply = { id: number; result?: unknown; error?: string; kind?: string }
 
-/** Starts `entry`, a file in this folder that ends with `answer(calls)`. */
-export function startProcess<C extends Calls>(entry: string, given: unknown = {}): Remote<C> {
-  const execArgv = ['--conditions=source', '--expose-gc', ...profiling()]
+/**
+ * Starts `entry`, a file in this folder that ends with `answer(calls)`. With the condition `source`, the packages of this
+ * repository are loaded from their sources.
+ */
+export function startProcess<C extends Calls>(
+  entry: string,
+  given: unknown = {},
+  { condition = 'source' }: { condition?: 'source' | 'default' } = {},
+): Remote<C> {
+  const execArgv = [`--conditions=${condition}`, '--expose-gc', ...profiling()]
   const child = fork(new URL(entry, import.meta.url), [JSON.stringify(given)], { execArgv })
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   let last = 0

@@ -16,6 +16,9 @@ export const source: Program = {
   args: ['--conditions=source', entry],
 }
 
+/** The built packages, which `built` has built before. */
+export const builtBefore: Program = { name: 'built', args: [entry] }
+
 let program: Program | undefined
 
 /** Builds the packages like `npm run build`. The program then runs on plain Node. */
@@ -33,7 +36,7 @@ function build(): Program {
   if (status !== 0) console.error(`The build has errors; its incomplete output is measured:\n${stdout}`)
   const output = `${root}packages/server/dist/cli/program.js`
   if (!existsSync(output)) throw new Error(`The build did not write ${output}.`)
-  return { name: 'built', args: [entry] }
+  return builtBefore
 }
 
 export type Started = {
@@ -45,11 +48,15 @@ export type Started = {
   stop(): Promise<void>
 }
 
-export async function startProgram({ args }: Program, dataDir: string): Promise<Started> {
+export async function startProgram(
+  { args }: Program,
+  dataDir: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Started> {
   const start = performance.now()
   const child = spawn(process.execPath, [...args, 'serve', '--port', '0', '--json', '--data-dir', dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, PARLEY_LOG_LEVEL: 'error' },
+    env: { ...env, PARLEY_LOG_LEVEL: 'error' },
   })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)

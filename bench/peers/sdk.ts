@@ -1,0 +1,104 @@
+import {
+  getSessionMessages,
+  query,
+  type SDKMessage,
+  type SDKUserMessage,
+} from '@anthropic-ai/claude-agent-sdk'
+import type { Hear, Place, Side, SideSession } from './side.ts'
+
+/**
+ * The Claude Agent SDK alone, used as well as possible: one live query for each session, which takes its prompts from a
+ * stream.
+ */
+export const sdk: Side = {
+  async start(place) {
+    const open: LiveQuery[] = []
+    return {
+      async newSession(prompt, hear) {
+        const live = new LiveQuery(place)
+        open.push(live)
+        await live.prompt(prompt, hear)
+        return live
+      },
+      async stop() {
+        for (const live of open) live.close()
+      },
+    }
+  },
+}
+
+class LiveQuery implements SideSession {
+  readonly #place: Place
+  readonly #query
+  readonly #prompts: SDKUserMessage[] = []
+  #turn = Promise.withResolvers<void>()
+  #hear: Hear = () => undefined
+  #id = ''
+  #wake: () => void = () => undefined
+  #over = false
+
+  constructor(place: Place) {
+    this.#place = place
+    this.#query = query({
+      prompt: this.#said(),
+      options: {
+        cwd: place.work,
+        env: { ...place.env },
+        pathToClaudeCodeExecutable: place.programs.claude,
+        settingSources: ['user'],
+        includePartialMessages: true,
+        systemPrompt: { type: 'preset', preset: 'claude_code' },
+      },
+    })
+    void this.#listen().catch((error) => this.#turn.reject(error))
+  }
+
+  prompt(text: string, hear: Hear): Promise<void> {
+    this.#hear = hear
+    this.#turn = Promise.withResolvers()
+    this.#prompts.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
+    this.#wake()
+    return this.#turn.promise
+  }
+
+  async read(hear: Hear): Promise<void> {
+    for (const { type, message } of await getSessionMessages(this.#id, { dir: this.#place.work })) {
+      const { content } = message as { content?: unknown }
+      if (type !== 'assistant' || !Array.isArray(content)) continue
+      for (const { text } of content as { text?: string }[]) if (text !== undefined) hear(text)
+    }
+  }
+
+  close(): void {
+    this.#over = true
+    this.#wake()
+    this.#query.close()
+  }
+
+  async *#said(): AsyncGenerator<SDKUserMessage> {
+    while (!this.#over) {
+      const next = this.#prompts.shift()
+      if (next) yield next
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+    }
+  }
+
+  async #listen(): Promise<void> {
+    for await (const message of this.#query) this.#take(message)
+  }
+
+  #take(message: SDKMessage): void {
+    if (message.type === 'stream_event') {
+      const { event } = message
+      if (event.type === 'content_block_delta' && event.delta.type === 'text_delta')
+        this.#hear(event.delta.text)
+    } else if (message.type === 'result') {
+      this.#id = message.session_id
+      if (message.subtype === 'success' && !message.is_error) this.#turn.resolve()
+      else this.#turn.reject(new Error(JSON.stringify(message)))
+    }
+  }
+}

@@ -105,6 +105,10 @@ it('the package of npm create parley-adapter contains its program and its templa
   ])
   const { dependencies, scripts } = manifestIn(file)
   expect([dependencies, scripts]).toEqual([undefined, undefined])
+  const { version } = JSON.parse(fileIn(packages.fileOf('server'), 'package.json'))
+  const made = JSON.parse(fileIn(file, 'template/package.json'))
+  const named: Record<string, string> = { ...made.dependencies, ...made.devDependencies }
+  expect(new Set(Object.values(named))).toEqual(new Set([`^${version}`]))
 })
 
 it('the server contains the console', () => {

@@ -17,7 +17,7 @@ export function createAdapter({ options = {}, env = process.env } = {}) {
   const { agent = agentFile, home } = options
   const start = {
     command: process.execPath,
-    // The agent gets the variables that every program needs, and its own. It gets no others of the server.
+    // The agent gets the variables that every program needs, and its own. It gets no other variables of the server.
     env: agentEnvironment({
       from: env,
       vendor: ['MY_AGENT_'],

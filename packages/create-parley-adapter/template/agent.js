@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * A small agent. It reads and writes one JSON message per line, and has no model. Replace it by your own agent.
+ * A small agent. It reads and writes one JSON message per line, and has no model. Replace it with your own agent.
  *
  *   agent.js                  starts a conversation
  *   agent.js --resume <id>    continues one

@@ -19,7 +19,7 @@ import { ParleyError, promptText } from '@parley/protocol'
  * @typedef {{ type: 'call', call: string, tool: string, input: { path: string, text: string, old?: string } }} Call
  */
 
-/** How long the agent may take to end when it is asked to. */
+/** The time that the agent has to end after a request to end. */
 const closeMs = 2_000
 
 /** The process of the agent, for one session. @implements {AgentConnection} */
@@ -138,7 +138,7 @@ export class Connection {
         this.#calls.set(message.call, message)
         return this.#queue.put({ type: 'tool-call.called', toolCallId: message.call, ...describe(message) })
       case 'ask':
-        // Not awaited, because the agent may go on while a person decides.
+        // Not awaited, because the agent may continue while a person decides.
         void this.#ask(message.call)
         return
       case 'result': {

@@ -56,7 +56,7 @@ export const roundFolds: Folds = {
   },
 }
 
-/** Called for events that change files in the folder: the files that were checked may be others now. */
+/** Called for events that change files in the folder: the checked files may have changed. */
 export function withOtherFiles({ checks }: SessionState): Partial<SessionState> {
   if (!checks) return {}
   const { running, last } = checks

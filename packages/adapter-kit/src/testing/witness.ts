@@ -87,7 +87,7 @@ export class Witness {
     const calls = [...this.#calls]
     const open = calls.map(({ name }) => `${name}() has not returned`)
     const what = [...(wait ? [wait.what] : []), ...open].join('; ')
-    // A program that is started ahead blocks no case.
+    // A program that is started ahead of its session does not block a case.
     const blocking = calls.find(({ name }) => name !== 'prepare')
     return { what: what || 'the case to end', rule: blocking?.rule ?? wait?.rule }
   }

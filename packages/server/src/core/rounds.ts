@@ -112,7 +112,7 @@ export function createRounds({ services, creation, hostSessions }: Parts): Round
         const { worktree } = await creation
           .create(input, { ...own, round, attempt })
           .catch((error: unknown) => {
-            // The first session, and one that exists already, refuse the request as a whole.
+            // If the first attempt fails, or one whose session exists already, the whole request is refused.
             throw at === undefined || isThere(index) ? error : madeInPart(error, id)
           })
         at ??= worktree
@@ -149,7 +149,7 @@ export function createRounds({ services, creation, hostSessions }: Parts): Round
   }
 }
 
-/** The error if an attempt cannot be made after others were made. The attempts that were made stay at work. */
+/** The error if an attempt cannot be made after others were made. The attempts that were made continue. */
 function madeInPart(error: unknown, round: string): unknown {
   if (!(error instanceof ParleyError)) return error
   const message = `${error.message} The round ${round} was made in part. If the request has a commandId, send it again to make the missing attempts.`

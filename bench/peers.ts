@@ -81,12 +81,13 @@ const say = (line: string) => console.error(line)
 type RunOptions = { readonly quick: boolean; readonly rounds: number }
 
 async function measure(chosen: readonly SideInfo[], { quick, rounds }: RunOptions): Promise<Results> {
+  // Before the installation and the build, which are work of their own.
+  const load = loadavg()[0] ?? 0
   const sets = packageSets.filter(({ name }) => chosen.some((side) => needs(side).includes(name)))
   const packages: Record<string, string> = {}
   for (const set of sets) packages[set.name] = await installPeer(set, (line) => say(`${set.name}: ${line}`))
   const programs: Programs = { claude: claudeProgram(), packages }
   built()
-  const load = loadavg()[0] ?? 0
   const begun = performance.now()
   const folder = mkdtempSync(join(tmpdir(), 'parley-peers-'))
   const model = startProcess<ModelCalls>('../peers/model-process.ts')

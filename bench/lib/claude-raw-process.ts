@@ -1,13 +1,8 @@
 import { spawn } from 'node:child_process'
-import {
-  type Options,
-  type Query,
-  query,
-  type SDKMessage,
-  type SDKUserMessage,
-} from '@anthropic-ai/claude-agent-sdk'
+import { type Options, type Query, query, type SDKMessage } from '@anthropic-ai/claude-agent-sdk'
 import { type ClaudeSide, Listening, ownCost, type Received } from './claude-side.ts'
 import { answer, given } from './processes.ts'
+import { PromptStream } from './prompt-stream.ts'
 
 /**
  * The SDK alone: one live query with a stream of prompts, or a new query for each turn, which resumes the conversation.
@@ -28,13 +23,11 @@ const options: Options = {
 
 class Live {
   readonly query: Query
-  readonly #prompts: SDKUserMessage[] = []
+  readonly #prompts = new PromptStream()
   #listening: Listening | undefined
-  #wake: () => void = () => undefined
-  #over = false
 
   constructor() {
-    this.query = query({ prompt: this.#said(), options })
+    this.query = query({ prompt: this.#prompts.messages(), options })
     void this.#read().catch((error) => this.#listening?.end(String(error)))
   }
 
@@ -42,27 +35,14 @@ class Live {
     for await (const message of this.query) if (this.#listening) take(message, this.#listening)
   }
 
-  async *#said(): AsyncGenerator<SDKUserMessage> {
-    while (!this.#over) {
-      const next = this.#prompts.shift()
-      if (next) yield next
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve
-        })
-    }
-  }
-
   say(text: string): Promise<Received> {
     this.#listening = new Listening()
-    this.#prompts.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
-    this.#wake()
+    this.#prompts.say(text)
     return this.#listening.received
   }
 
   close(): void {
-    this.#over = true
-    this.#wake()
+    this.#prompts.end()
     this.query.close()
   }
 }

@@ -137,7 +137,7 @@ export const sizes: Sizes = {
   fanOut: 1_000,
   turns: 20,
   deltas: 500,
-  storedTurns: 30,
+  storedTurns: 20,
   storedDeltas: 2_000,
 }
 

@@ -81,7 +81,7 @@ Parley beside the Claude Agent SDK alone, and beside other programs and librarie
 measured in the same run, on the same machine, with the same scripted model on loopback.
 
 This page is generated from [performance.json](performance.json), the results of a run on ${date}: ${cores} cores (${processor}), ${memoryGiB} GiB of memory,
-${system}, Node ${node}, a load of ${load.toFixed(1)} at the beginning. Less is better in every row. A cell has the median of ${rounds} rounds and, in parentheses, the least
+${system}, Node ${node}, load average ${load.toFixed(1)} at the beginning. Less is better in every row. A cell has the median of ${rounds} ${rounds === 1 ? 'round' : 'rounds'} and, in parentheses, the least
 and the greatest value; the bytes stored are measured once. Bold is the best median of a row. The absolute values are those of this machine: compare the
 values of a row.${busy}
 

@@ -1,9 +1,5 @@
-import {
-  getSessionMessages,
-  query,
-  type SDKMessage,
-  type SDKUserMessage,
-} from '@anthropic-ai/claude-agent-sdk'
+import { getSessionMessages, query, type SDKMessage } from '@anthropic-ai/claude-agent-sdk'
+import { PromptStream } from '../lib/prompt-stream.ts'
 import type { Hear, Place, Side, SideSession } from './side.ts'
 
 /**
@@ -30,17 +26,15 @@ export const sdk: Side = {
 class LiveQuery implements SideSession {
   readonly #place: Place
   readonly #query
-  readonly #prompts: SDKUserMessage[] = []
+  readonly #prompts = new PromptStream()
   #turn = Promise.withResolvers<void>()
   #hear: Hear = () => undefined
   #id = ''
-  #wake: () => void = () => undefined
-  #over = false
 
   constructor(place: Place) {
     this.#place = place
     this.#query = query({
-      prompt: this.#said(),
+      prompt: this.#prompts.messages(),
       options: {
         cwd: place.work,
         env: { ...place.env },
@@ -56,8 +50,7 @@ class LiveQuery implements SideSession {
   prompt(text: string, hear: Hear): Promise<void> {
     this.#hear = hear
     this.#turn = Promise.withResolvers()
-    this.#prompts.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
-    this.#wake()
+    this.#prompts.say(text)
     return this.#turn.promise
   }
 
@@ -70,20 +63,8 @@ class LiveQuery implements SideSession {
   }
 
   close(): void {
-    this.#over = true
-    this.#wake()
+    this.#prompts.end()
     this.#query.close()
-  }
-
-  async *#said(): AsyncGenerator<SDKUserMessage> {
-    while (!this.#over) {
-      const next = this.#prompts.shift()
-      if (next) yield next
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve
-        })
-    }
   }
 
   async #listen(): Promise<void> {

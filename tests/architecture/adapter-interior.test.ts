@@ -37,7 +37,16 @@ const interior = {
 
 /** Files for features that only one agent has. No other file may be added. */
 const extraFiles: Record<string, string[]> = {
-  acp: ['agent', 'files', 'gemini-session-files', 'presets', 'wire'],
+  acp: [
+    'agent',
+    'files',
+    'gemini-session-files',
+    'presets',
+    'question-call',
+    'untested-presets',
+    'wire',
+    'write-settings',
+  ],
   claude: ['introduction', 'spare', 'transcript', 'will-ask'],
   codex: [
     'app-server',

@@ -15,6 +15,7 @@ export function normalised(frames: readonly string[], place: string): string[] {
   const lines = frames.map((frame) =>
     JSON.stringify(JSON.parse(frame), (key, value) => {
       if (typeof value === 'number' && measuredField.test(key)) return 0
+      if (key === 'availableSkillDetails') return []
       return key === 'availableCommands' ? value.map(shortened) : value
     }),
   )

@@ -6,6 +6,7 @@ import { answerByPrompt } from './model-by-prompt.ts'
 import { type ModelServer, startModelServer } from './model-server.ts'
 import { opencodeEnvironment } from './opencode-environment.ts'
 import { afterAll, beforeEach, onTestFinished } from './peers.ts'
+import { qwenEnvironment } from './qwen-environment.ts'
 import { TemporaryFolder } from './temporary-folder.ts'
 
 const environments = {
@@ -14,6 +15,7 @@ const environments = {
   opencode: opencodeEnvironment,
   gemini: geminiEnvironment,
   'claude-acp': claudeEnvironment,
+  qwen: qwenEnvironment,
 }
 
 type AgentHomeOptions = {

@@ -154,7 +154,7 @@ function isAbout(body: Readonly<Record<string, unknown>>, { messages }: ModelReq
 
 type NativeMessage = {
   readonly role?: string
-  readonly content?: string | readonly { readonly text?: string }[]
+  readonly content?: string | readonly { readonly text?: string }[] | null
 }
 
 /**
@@ -164,9 +164,10 @@ type NativeMessage = {
 function messagesOf(body: ModelServer['calls'][number]['body']): Message[] {
   if (Array.isArray(body?.contents)) return geminiMessages(body.contents)
   if (Array.isArray(body?.input)) return responsesMessages(body.input)
-  return ((body?.messages ?? []) as readonly NativeMessage[]).map(({ role = '', content = '' }) => ({
+  return ((body?.messages ?? []) as readonly NativeMessage[]).map(({ role = '', content }) => ({
     role,
-    text: typeof content === 'string' ? content : content.flatMap(({ text }) => text ?? []).join('\n'),
+    text:
+      typeof content === 'string' ? content : (content ?? []).flatMap(({ text }) => text ?? []).join('\n'),
   }))
 }
 

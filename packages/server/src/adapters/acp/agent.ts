@@ -39,6 +39,18 @@ export const Dialect = z.strictObject({
     'Matches what precedes the output of a command; the first group is the exit code',
   ),
   planFile: Pattern.optional().describe('Matches the title of a plan; the first group is its file'),
+  asksWhileRunning: z
+    .boolean()
+    .optional()
+    .describe('A call is reported as running before the agent asks for its permission'),
+  outputInMeta: z
+    .strictObject({ text: MetaPath, exitCode: MetaPath })
+    .optional()
+    .describe('Where to find a piece of the output of a command, and its exit code'),
+  questionTool: z
+    .string()
+    .optional()
+    .describe('The tool whose permission request contains questions; the response contains the answers'),
 
   // the conversation
   wholeThoughts: z.boolean().optional().describe('Each chunk is a complete thought'),
@@ -66,6 +78,12 @@ export const Dialect = z.strictObject({
     .boolean()
     .optional()
     .describe("A call that was waiting when the process ended is missing from the agent's conversation"),
+  hidesOpenCall: z
+    .boolean()
+    .optional()
+    .describe(
+      'A call that was waiting when the process ended is missing from the replay, but the agent knows it',
+    ),
   minuteInSessionFile: z
     .strictObject({ home: z.string(), folder: z.string() })
     .optional()
@@ -73,6 +91,14 @@ export const Dialect = z.strictObject({
       'The file of a session is named by minute and id: before a session is loaded, a file of the current minute must be renamed',
     ),
   steering: z.string().optional().describe('The method that sends a prompt into a running turn'),
+  planOption: z
+    .strictObject({ category: z.string(), on: z.string(), off: z.string() })
+    .optional()
+    .describe('The option that turns plan mode on and off, if it is not one of the modes'),
+  ownMethods: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Methods outside the protocol that are intentionally ignored, with the reason'),
 })
 export type Dialect = z.infer<typeof Dialect>
 
@@ -135,15 +161,27 @@ export const AcpAgent = z.strictObject({
         ),
     })
     .optional(),
+  sets: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Variables that are set for the process, whatever the environment contains'),
   trust: z
-    .strictObject({
-      variable: z.string(),
-      yes: z.string(),
-      no: z.string(),
-      forServers: z.boolean().optional().describe('No MCP servers are started in an untrusted folder'),
-    })
+    .union([
+      z.strictObject({
+        trusted: z.record(z.string(), z.string()).default({}),
+        untrusted: z.record(z.string(), z.string()),
+        settings: z
+          .strictObject({ variable: z.string(), untrusted: Json })
+          .optional()
+          .describe('The variable that names a file of settings, and the content of this file'),
+        forServers: z.boolean().optional().describe('No MCP servers are started in an untrusted folder'),
+      }),
+      z.literal('required'),
+    ])
     .optional()
-    .describe('The variable that tells the agent whether the folder is trusted'),
+    .describe(
+      'The variables that tell the agent whether the folder is trusted; required: the agent loads the settings of every folder, so it is started only in trusted folders',
+    ),
   variables: z
     .strictObject({ reserved: z.array(z.string()), open: z.array(z.string()).default([]) })
     .optional()

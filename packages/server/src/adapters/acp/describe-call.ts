@@ -19,10 +19,20 @@ export function mergedCall(state: TranslateState, call: Call, native: NativeCall
     kind,
     title: title || name || kind,
     rawInput: isGiven(native.rawInput) ? native.rawInput : call.rawInput,
-    content: native.content ?? call.content,
+    content: contentWith(state, call, native),
     locations: native.locations ? locationsOf(native.locations) : call.locations,
     asked: call.asked || mention === 'asked',
   }
+}
+
+/** The content of the call. Output that the agent sends in pieces is added to the text so far. */
+function contentWith({ dialect }: TranslateState, call: Call, native: NativeCall): Call['content'] {
+  const { outputInMeta } = dialect
+  if (!outputInMeta) return native.content ?? call.content
+  const content = native.content?.filter(({ type }) => type !== 'terminal') ?? call.content
+  const piece = inMeta(native._meta, outputInMeta.text)
+  if (piece === undefined) return content
+  return [{ type: 'content', content: { type: 'text', text: textIn(content) + piece } }]
 }
 
 /** The name of a tool that the agent does not name: its kind, or `*`, which no rule can grant by name. */

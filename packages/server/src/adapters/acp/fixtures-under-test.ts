@@ -4,7 +4,7 @@ import type { PermissionMode } from '@parley/protocol'
 import { recordingsFolder } from '../../testing/recordings-folder.ts'
 import { AcpAgent } from './agent.ts'
 import type { Frame } from './native.ts'
-import { claudeAcp, gemini } from './presets.ts'
+import { claudeAcp, codexAcp, gemini, opencodeAcp, qwen } from './presets.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 
 const folder = recordingsFolder(import.meta.dirname)
@@ -15,9 +15,13 @@ export function readFixture(name: string): Frame[] {
   return readRecording(folder, name)
 }
 
+/** The agents by the first word of the names of their recordings. */
+const agents = { gemini, claude: claudeAcp, codex: codexAcp, opencode: opencodeAcp, qwen }
+
 /** The initial state of a connection to a recorded agent. */
 export function stateFor(name: string, requestedMode: PermissionMode = 'ask'): TranslateState {
-  const { dialect, modes } = AcpAgent.parse(name.startsWith('gemini') ? gemini : claudeAcp)
+  const [word = ''] = name.split('-')
+  const { dialect, modes } = AcpAgent.parse(agents[word as keyof typeof agents])
   return initialState({ dialect, modes, connectionId: 'con_under_test', requestedMode })
 }
 

@@ -40,6 +40,17 @@ const texts: Record<string, unknown[]> = {
   'claude-configured': ['As you like.'],
   'claude-load': ['The second process speaks.'],
   'claude-error-429': [expect.stringContaining('Too many requests.')],
+  'codex-text': ['Hello, this is the model speaking.'],
+  'codex-command': ['It is written.'],
+  'codex-denied': [],
+  'codex-plan': ['First this.\n', 'It is done.'],
+  'opencode-text': ['Hello, this is the model speaking.'],
+  'opencode-edit': ['The poem is better now.'],
+  'opencode-denied': [],
+  'qwen-text': ['Hello, this is the model speaking.'],
+  'qwen-command': ['It is written.'],
+  'qwen-denied': [],
+  'qwen-question': ['Blue it is.'],
 }
 
 const outcomes: Record<string, string[]> = {
@@ -53,6 +64,7 @@ const outcomes: Record<string, string[]> = {
   'claude-cancelled': ['cancelled', 'completed'],
   'claude-compact': ['completed', 'completed', 'completed'],
   'claude-error-429': ['failed'],
+  'codex-denied': ['cancelled'],
 }
 
 /** The outcome of each call of a recording, by the name of its tool. */
@@ -76,6 +88,14 @@ const calls: Record<string, string[]> = {
   'claude-subagent': ['Agent completed'],
   'claude-cancelled': ['Bash cancelled'],
   'claude-mcp': ['mcp__echo__say completed'],
+  'codex-command': ['exec_command completed', 'execute failed'],
+  'codex-denied': ['execute denied'],
+  'codex-plan': ['plan-review completed'],
+  'opencode-edit': ['read completed', 'edit completed'],
+  'opencode-denied': ['execute denied'],
+  'qwen-command': ['run_shell_command completed'],
+  'qwen-denied': ['run_shell_command denied'],
+  'qwen-question': ['ask_user_question completed'],
 }
 
 const recordings: ReplayedRecordings = {

@@ -16,6 +16,7 @@ import type { AgentProbe } from '@parley/protocol'
 import { capabilities, newId, ParleyError, type PermissionMode, validationError } from '@parley/protocol'
 import { AcpAgent, hasCredential, type KnownAgent } from './agent.ts'
 import type { AcpConnectionOptions } from './connection.ts'
+import { writeSettings } from './write-settings.ts'
 
 export { AcpAgent } from './agent.ts'
 export {
@@ -90,25 +91,59 @@ function programOf(agent: KnownAgent, options: AcpAdapterOptions): AgentProgram 
  */
 function environment(
   agent: KnownAgent,
-  { env: from, add }: AcpAdapterOptions,
+  { env: from, add, agentsFolder }: AcpAdapterOptions,
   input?: Pick<ConnectInput, 'trusted' | 'mcpServers' | 'env'>,
 ): Record<string, string> {
-  const { vendor, without, trust } = agent
+  const { vendor, without, sets } = agent
   const own = agentEnvironment({ from, vendor, without, add })
-  const trusts = trust && { [trust.variable]: input?.trusted ? trust.yes : trust.no }
   const env: Record<string, string> = {
     ...agent.env,
-    ...trusts,
+    ...trustVariables(agent, agentsFolder, input),
     ...own,
     ...input?.env,
+    ...sets,
     PATH: pathWithNode(own.PATH),
   }
-  const hasServers = Object.keys(input?.mcpServers ?? {}).length > 0
-  if (trust?.forServers && hasServers && env[trust.variable] !== trust.yes) {
-    const message = `${agent.name} starts MCP servers only in trusted folders. Trust the folder first.`
-    throw new ParleyError('not_supported', message)
-  }
+  expectTrust(agent, env, input)
   return env
+}
+
+function trustVariables(
+  { id, trust }: KnownAgent,
+  agentsFolder: string | undefined,
+  input: Pick<ConnectInput, 'trusted'> | undefined,
+): Record<string, string> {
+  if (trust === undefined || trust === 'required') return {}
+  if (input?.trusted) return trust.trusted
+  const { settings } = trust
+  const file = settings && {
+    [settings.variable]: writeSettings(`${id}-untrusted`, settings.untrusted, agentsFolder),
+  }
+  return { ...trust.untrusted, ...file }
+}
+
+/** Throws if the agent cannot be held back in a folder that is not trusted. */
+function expectTrust(
+  { name, trust }: KnownAgent,
+  env: Readonly<Record<string, string>>,
+  input: Pick<ConnectInput, 'trusted' | 'mcpServers'> | undefined,
+): void {
+  if (trust === undefined || !input) return
+  const refuse = (what: string) => {
+    throw new ParleyError('not_supported', `${name} ${what} Trust the folder first.`)
+  }
+  if (trust === 'required') {
+    if (!input.trusted)
+      refuse(
+        'loads the settings of every folder, with their hooks and MCP servers, so it is started only in trusted folders.',
+      )
+    return
+  }
+  const hasServers = Object.keys(input.mcpServers ?? {}).length > 0
+  const variables = Object.entries(trust.trusted)
+  const isTrusted =
+    variables.length > 0 ? variables.every(([variable, value]) => env[variable] === value) : input.trusted
+  if (trust.forServers && hasServers && !isTrusted) refuse('starts MCP servers only in trusted folders.')
 }
 
 /** Returns the sign-in variables that hold a key. The other sign-in variables select a cloud service. */
@@ -123,11 +158,14 @@ function keysOf({ signIn }: KnownAgent): Pick<AgentAdapter, 'keys'> {
  */
 function reservedVariables({
   env,
+  sets,
   without,
   trust,
   variables,
 }: KnownAgent): NonNullable<AgentAdapter['variables']> {
-  const own = [...Object.keys(env), ...without, ...(trust ? [trust.variable] : [])]
+  const byTrust = typeof trust === 'object' ? { ...trust.trusted, ...trust.untrusted } : {}
+  const file = typeof trust === 'object' && trust.settings ? [trust.settings.variable] : []
+  const own = [...[env, sets, byTrust].flatMap((one) => Object.keys(one)), ...file, ...without]
   return { reserved: [...own, ...(variables?.reserved ?? [])], open: variables?.open ?? [] }
 }
 

@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectInput } from '@parley/adapter-kit/testing'
 import { beforeEach, expect, it } from 'vitest'
 import { folderForTest } from '../../testing/temporary-folder.ts'
-import { AcpAgent, acpAgents, createAcpAdapter, gemini } from './index.ts'
+import { AcpAgent, acpAgents, codexAcp, createAcpAdapter, gemini, opencodeAcp } from './index.ts'
+import { writeSettings } from './write-settings.ts'
 
 let home: string
 beforeEach(() => {
@@ -65,6 +66,25 @@ it('finds the agent that Parley installed, with its version, and probes its sign
     command: join(folder, 'gemini'),
   })
   expect(await probe()).toEqual({ ...found, signedIn: true })
+})
+
+it.each([codexAcp, opencodeAcp])('starts $id only in trusted folders', async (preset) => {
+  const env = { HOME: home, PATH: process.env.PATH }
+  const adapter = createAcpAdapter(preset, { env, executable: process.execPath })
+  await expect(adapter.connect(connectInput({ cwd: home }))).rejects.toMatchObject({
+    code: 'not_supported',
+    message: expect.stringContaining('Trust the folder first.'),
+  })
+})
+
+it('writes the settings for folders that are not trusted into a file that only this user can change', () => {
+  const settings = { security: { folderTrust: { enabled: true } } }
+  const file = writeSettings('mine-untrusted', settings, home)
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(settings)
+  expect(statSync(file).mode & 0o077).toBe(0)
+  writeFileSync(file, '{}')
+  expect(writeSettings('mine-untrusted', settings, home)).toBe(file)
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(settings)
 })
 
 it('refuses MCP servers if the agent would drop them silently', async () => {

@@ -1,5 +1,8 @@
 import { commonCapabilities } from '@parley/adapter-kit/program-adapter'
 import type { AcpAgent } from './agent.ts'
+import { copilot, cursor, goose, kimi } from './untested-presets.ts'
+
+export { copilot, cursor, goose, kimi }
 
 /**
  * The known agents that speak ACP. Each agent needs only an entry here. An entry declares only capabilities that the
@@ -39,7 +42,11 @@ export const gemini: AcpAgent = {
     chosen: { file: '.gemini/settings.json', holds: '"selectedType"' },
   },
   variables: { reserved: ['GEMINI_CLI*', 'GEMINI_SANDBOX'] },
-  trust: { variable: 'GEMINI_CLI_TRUST_WORKSPACE', yes: 'true', no: 'false', forServers: true },
+  trust: {
+    trusted: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+    untrusted: { GEMINI_CLI_TRUST_WORKSPACE: 'false' },
+    forServers: true,
+  },
   capabilities: [
     'streaming',
     'thinking',
@@ -152,20 +159,103 @@ export const claudeAcp: AcpAgent = {
   },
 }
 
+/**
+ * Codex runs commands in a sandbox in which they can only read, and asks before anything leaves the sandbox or changes
+ * a file. In its other modes it does not ask about changes in the folder of the session.
+ */
+const codexModes = {
+  ask: 'read-only',
+  'accept-edits': 'read-only',
+  'read-only': 'read-only',
+  plan: 'read-only',
+  bypass: 'read-only',
+}
+
+/** Codex does not ask before it types into a running command, so commands get no terminal. */
+const codexConfig = {
+  features: { default_mode_request_user_input: true, goals: false, unified_exec_tty: false },
+  tools: { update_plan: { enabled: true } },
+}
+
 export const codexAcp: AcpAgent = {
   id: 'codex-acp',
   name: 'Codex (ACP)',
   description: 'Codex through the ACP adapter of the Agent Client Protocol project.',
   command: 'codex-acp',
   vendor: ['OPENAI_', 'CODEX_'],
+  without: ['CODEX_THREAD_ID', 'CODEX_SANDBOX', 'CODEX_SANDBOX_NETWORK_DISABLED'],
+  sets: { INITIAL_AGENT_MODE: 'read-only', NO_BROWSER: '1', CODEX_CONFIG: JSON.stringify(codexConfig) },
   install: { package: '@agentclientprotocol/codex-acp', version: '2.6.0' },
   signIn: {
-    hint: 'Set OPENAI_API_KEY, or sign in once with Codex itself: codex login',
-    command: 'codex login',
+    hint: 'Set OPENAI_API_KEY, or sign in once with the program itself: {program} cli login',
+    command: '{program} cli login',
     variables: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
     files: ['.codex/auth.json'],
     required: true,
+    methods: { OPENAI_API_KEY: 'api-key', CODEX_API_KEY: 'api-key' },
   },
+  trust: 'required',
+  capabilities: [
+    'streaming',
+    'thinking',
+    'toolOutputStreaming',
+    'permissions',
+    'questions',
+    'plan',
+    'planApproval',
+    'images',
+    'files',
+    'resume',
+    'fork',
+    'interrupt',
+    'steer',
+    'models',
+    'effort',
+    'modes',
+    'mcp',
+    'commands',
+    'compaction',
+    'usage',
+    'environment',
+  ],
+  modes: codexModes,
+  options: ['effort', 'directories'],
+  terminal: ['codex', 'resume'],
+  dialect: {
+    toolName: { callId: ['^(plan-review):'] },
+    kinds: { 'plan-review': 'plan' },
+    asksWhileRunning: true,
+    outputInMeta: { text: ['terminal_output_delta', 'data'], exitCode: ['terminal_exit', 'exit_code'] },
+    planOption: { category: 'collaboration_mode', on: 'plan', off: 'default' },
+    customAnswer: '_note',
+    steering: '_session/steering',
+    hidesOpenCall: true,
+  },
+}
+
+/** OpenCode itself has the mode `plan`. In the other modes it asks for everything but reads, and the host answers. */
+const opencodeModes = {
+  ask: 'build',
+  'accept-edits': 'build',
+  'read-only': 'build',
+  plan: 'plan',
+  bypass: 'build',
+}
+
+/**
+ * OpenCode's own rules allow everything. With these, it asks before everything that is not a read in the folder. A
+ * subagent or a question would wait for ever, because OpenCode does not pass their requests on to its client.
+ */
+const opencodePermission = {
+  '*': 'ask',
+  read: { '*': 'allow', '*.env': 'ask', '*.env.*': 'ask', '*.env.example': 'allow' },
+  list: 'allow',
+  glob: 'allow',
+  grep: 'allow',
+  lsp: 'allow',
+  todowrite: 'allow',
+  task: 'deny',
+  question: 'deny',
 }
 
 export const opencodeAcp: AcpAgent = {
@@ -175,26 +265,40 @@ export const opencodeAcp: AcpAgent = {
   command: 'opencode',
   args: ['acp'],
   vendor: ['OPENCODE_', 'ANTHROPIC_', 'OPENAI_', 'GEMINI_', 'GOOGLE_'],
+  without: ['OPENCODE_ENABLE_QUESTION_TOOL', 'OPENCODE_CLIENT'],
+  sets: { OPENCODE_PERMISSION: JSON.stringify(opencodePermission), OPENCODE_DISABLE_AUTOUPDATE: '1' },
   install: { package: 'opencode-ai', version: '1.18.33' },
   signIn: {
     hint: 'Sign in once with the program itself: {program} auth login',
     command: '{program} auth login',
     files: ['.local/share/opencode/auth.json'],
   },
-}
-
-export const goose: AcpAgent = {
-  id: 'goose',
-  name: 'Goose',
-  description: 'Goose, over the Agent Client Protocol.',
-  command: 'goose',
-  args: ['acp'],
-  vendor: ['GOOSE_', 'ANTHROPIC_', 'OPENAI_', 'GOOGLE_', 'DATABRICKS_'],
-  installGuide: 'https://goose-docs.ai/docs/getting-started/installation',
-  signIn: {
-    hint: 'Configure it once with the program itself: {program} configure',
-    command: '{program} configure',
-  },
+  variables: { reserved: ['OPENCODE_CONFIG*', 'OPENCODE_DISABLE_*', 'OPENCODE_ENABLE_*'] },
+  // It runs plugins in `.opencode` of a folder even if it is told to load no settings of the folder.
+  trust: 'required',
+  capabilities: [
+    'streaming',
+    'thinking',
+    'toolOutputStreaming',
+    'permissions',
+    'images',
+    'files',
+    'resume',
+    'fork',
+    'interrupt',
+    'models',
+    'effort',
+    'modes',
+    'mcp',
+    'commands',
+    'usage',
+    'cost',
+    'environment',
+  ],
+  modes: opencodeModes,
+  options: ['effort'],
+  terminal: ['opencode', '--session'],
+  dialect: { asksWhileRunning: true },
 }
 
 export const qwen: AcpAgent = {
@@ -203,51 +307,71 @@ export const qwen: AcpAgent = {
   description: 'Qwen Code, over the Agent Client Protocol.',
   command: 'qwen',
   args: ['--acp'],
+  // A turn that begins before the MCP servers have answered would not have their tools.
+  sets: { QWEN_CODE_LEGACY_MCP_BLOCKING: '1' },
+  env: { QWEN_CODE_NO_RELAUNCH: 'true' },
   vendor: ['QWEN_', 'DASHSCOPE_', 'OPENAI_'],
-  installGuide: 'https://github.com/QwenLM/qwen-code',
+  without: [
+    'QWEN_CODE_CLI',
+    'QWEN_CODE_SESSION_ID',
+    'QWEN_CODE_IDE_SERVER_PORT',
+    'QWEN_CODE_IDE_WORKSPACE_PATH',
+    'QWEN_CODE_SYSTEM_SETTINGS_PATH',
+    'QWEN_CODE_TRUSTED_FOLDERS_PATH',
+  ],
+  install: { package: '@qwen-code/qwen-code', version: '0.24.4' },
   signIn: {
-    hint: 'Sign in once with the program itself: run {program} and choose a sign-in method.',
+    hint: 'Set OPENAI_API_KEY, or sign in once with the program itself: run {program} and choose a sign-in method.',
     command: '{program}',
+    variables: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY'],
+    files: ['.qwen/oauth_creds.json'],
+    required: true,
+    methods: { OPENAI_API_KEY: 'openai' },
+    chosen: { file: '.qwen/settings.json', holds: '"selectedType"' },
   },
-}
-
-export const kimi: AcpAgent = {
-  id: 'kimi',
-  name: 'Kimi',
-  description: 'Kimi CLI by Moonshot AI, over the Agent Client Protocol.',
-  command: 'kimi',
-  args: ['acp'],
-  vendor: ['KIMI_', 'MOONSHOT_'],
-  installGuide: 'https://github.com/MoonshotAI/kimi-cli',
-  signIn: { hint: 'Sign in once with the program itself: {program} login', command: '{program} login' },
-}
-
-export const copilot: AcpAgent = {
-  id: 'copilot',
-  name: 'GitHub Copilot',
-  description: 'Copilot CLI by GitHub, over the Agent Client Protocol.',
-  command: 'copilot',
-  args: ['--acp', '--stdio'],
-  vendor: ['COPILOT_', 'GH_', 'GITHUB_'],
-  installGuide: 'https://github.com/github/copilot-cli',
-  signIn: {
-    hint: 'Sign in once with the program itself: run {program} and type /login',
-    command: '{program}',
+  variables: { reserved: ['QWEN_CODE*', 'QWEN_SANDBOX*', 'QWEN_HOME', 'QWEN_RUNTIME_DIR'] },
+  trust: {
+    untrusted: { QWEN_CODE_TRUSTED_FOLDERS_PATH: '/dev/null/none' },
+    settings: {
+      variable: 'QWEN_CODE_SYSTEM_SETTINGS_PATH',
+      untrusted: { security: { folderTrust: { enabled: true } } },
+    },
+    forServers: true,
   },
-}
-
-export const cursor: AcpAgent = {
-  id: 'cursor',
-  name: 'Cursor',
-  description: 'Cursor CLI, over the Agent Client Protocol.',
-  command: 'cursor-agent',
-  args: ['acp'],
-  vendor: ['CURSOR_'],
-  installGuide: 'https://cursor.com/docs/cli/installation',
-  signIn: {
-    hint: 'Set CURSOR_API_KEY, or sign in once with the program itself: {program} login',
-    command: '{program} login',
-    variables: ['CURSOR_API_KEY', 'CURSOR_AUTH_TOKEN'],
+  capabilities: [
+    'streaming',
+    'thinking',
+    'permissions',
+    'questions',
+    'planApproval',
+    'subagents',
+    'images',
+    'files',
+    'resume',
+    'interrupt',
+    'models',
+    'modes',
+    'mcp',
+    'commands',
+    'usage',
+    'environment',
+  ],
+  modes: withPlan,
+  conversations: 'listed',
+  terminal: ['qwen', '--resume'],
+  dialect: {
+    toolName: { meta: ['toolName'] },
+    parentCall: ['parentToolCallId'],
+    kinds: { agent: 'subagent' },
+    questionTool: 'ask_user_question',
+    ownMethods: {
+      'craft/drainMidTurnQueue': 'asks for prompts to put into the turn; refused, because the host has none',
+      'craft/claimTodoStopGuardContinuation': 'asks the host to continue a list of steps; refused',
+      '_qwencode/start_turn': 'announces a turn of its own, whose messages follow',
+      '_qwencode/end_turn': 'ends a turn of its own',
+      'qwen/notify/session/mode-update': 'repeats current_mode_update',
+      'qwen/notify/session/prompt-suggestion': 'a suggestion for the next prompt',
+    },
   },
 }
 

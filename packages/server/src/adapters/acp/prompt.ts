@@ -30,7 +30,8 @@ export function continuation(
   const asked = parts.find((part) => part.type === 'text')?.text.trim() ?? promptText(parts)
   const remembers = [asked, askAgain([]), restarted].some((words) => lastPrompt.includes(words))
   if (!remembers) return parts
-  const knowsCall = openCall !== undefined && !dialect.forgetsOpenCall && isOpen(openCall, openCalls)
+  const replaysCall = openCall !== undefined && !dialect.forgetsOpenCall && isOpen(openCall, openCalls)
+  const knowsCall = replaysCall || dialect.hidesOpenCall === true
   return [{ type: 'text', text: knowsCall ? askAgain(openCalls) : withoutCall }]
 }
 

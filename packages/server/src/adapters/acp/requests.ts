@@ -5,6 +5,7 @@ import type { KnownAgent } from './agent.ts'
 import type { FileMethods } from './files.ts'
 import { answerPermission } from './permission.ts'
 import { answerElicitation } from './question.ts'
+import { answerQuestionCall, isQuestion } from './question-call.ts'
 import type { TranslateState } from './translate-state.ts'
 import { askFor, diffsFor, pathsFor } from './translate-tool-call.ts'
 
@@ -40,8 +41,11 @@ export class AcpRequests {
     const withdrawn = this.#withdrawn(signal)
     const { agent, input, files, state } = this.#context
     const { person } = input
+    const callId = (nativeId: string) => state().calls.get(nativeId)?.id
     switch (method) {
       case 'session/request_permission':
+        if (isQuestion(agent.dialect, params, state()))
+          return this.#whileAsking(() => answerQuestionCall({ person, callId }, params, withdrawn))
         return this.#whileAsking(() =>
           answerPermission(
             {
@@ -60,7 +64,6 @@ export class AcpRequests {
         )
       case 'elicitation/create': {
         const { customAnswer } = agent.dialect
-        const callId = (nativeId: string) => state().calls.get(nativeId)?.id
         const context = { person, agent: agent.name, customAnswer, callId }
         return this.#whileAsking(() => answerElicitation(context, params, withdrawn))
       }

@@ -93,11 +93,20 @@ export async function applyMode(
 ): Promise<boolean> {
   const { sessionId = '', config, modes } = state
   const native = mode === undefined ? undefined : modes[mode]
+  if (mode !== undefined) await applyPlan(agent, state, mode)
   if (native === undefined || native === null || native === config.mode) return false
   const option = optionOf(state, 'mode')
   if (config.hasModes || !option) await agent.request('session/set_mode', { sessionId, modeId: native })
   else await choose(agent, sessionId, option, native)
   return true
+}
+
+async function applyPlan(agent: ClientContext, state: TranslateState, mode: PermissionMode): Promise<void> {
+  const { planOption } = state.dialect
+  const option = planOption && optionOf(state, planOption.category)
+  if (!option) return
+  const value = mode === 'plan' ? planOption.on : planOption.off
+  if (option.currentValue !== value) await choose(agent, state.sessionId ?? '', option, value)
 }
 
 /** Sets the model and its effort, in the same way as `applyMode`. */

@@ -1,18 +1,25 @@
 import { type Diff, isRecord, type ToolContent } from '@parley/protocol'
 import { compareTexts, patchText } from '@parley/protocol/diff'
 import type { NativeContent, NativeToolContent } from './native.ts'
-import type { Call, TranslateState } from './translate-state.ts'
+import { type Call, metaAt, type TranslateState } from './translate-state.ts'
 
 /** The result of a call. Content that the agent showed before the call ran is not a result, except for diffs. */
 export function resultOf(
   { dialect }: TranslateState,
   call: Pick<Call, 'kind' | 'content'>,
-  result: { content: readonly NativeToolContent[] | undefined; rawOutput: unknown },
+  result: { content: readonly NativeToolContent[] | undefined; rawOutput: unknown; _meta?: unknown },
 ): ToolContent[] {
-  const given = result.content ?? call.content.filter(({ type }) => type === 'diff')
+  const { outputInMeta } = dialect
+  const given =
+    result.content ?? call.content.filter(({ type }) => type === 'diff' || outputInMeta !== undefined)
   const content = given.flatMap((item) => contentOf(item))
   if (content.length === 0) content.push(...outputOf(result.rawOutput))
   if (call.kind !== 'execute') return content
+  if (outputInMeta) {
+    const exitCode = metaAt(result._meta, outputInMeta.exitCode)
+    const output = textIn(given)
+    return [{ type: 'terminal', output, ...(typeof exitCode === 'number' && { exitCode }) }]
+  }
   return content.map((item) => (item.type === 'text' ? terminalOf(item.text, dialect.exitCode) : item))
 }
 

@@ -224,7 +224,7 @@ function configOf({ modes, models, configOptions }: NativeSession): Config {
     hasModes: Boolean(modes),
     hasModels: Boolean(models),
     mode: modes?.currentModeId ?? current('mode'),
-    model: models?.currentModelId ?? current('model'),
+    model: current('model') ?? models?.currentModelId,
   }
 }
 
@@ -243,9 +243,10 @@ function chosenIn(option: NativeConfig | undefined): string | undefined {
 function modelsOf({ models, configOptions }: NativeSession): AgentModel[] {
   const legacy = models?.availableModels?.map(({ modelId, ...rest }) => ({ value: modelId, ...rest }))
   const option = (category: string) => configOptions?.find((one) => one.category === category)
-  const current = models?.currentModelId ?? chosenIn(option('model'))
+  const current = chosenIn(option('model')) ?? models?.currentModelId
   const efforts = choicesOf(option('thought_level')).map(({ value }) => value)
-  return (legacy ?? choicesOf(option('model'))).map(({ value, name, description }) => ({
+  const offered = choicesOf(option('model'))
+  return (offered.length > 0 ? offered : (legacy ?? [])).map(({ value, name, description }) => ({
     id: value,
     name,
     ...(description && { description }),

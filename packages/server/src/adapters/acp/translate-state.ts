@@ -189,9 +189,15 @@ export function ourMode(
   return (Object.keys(modes) as PermissionMode[]).find((mode) => modes[mode] === native)
 }
 
-/** The value at a path into `_meta`, if it is a string. */
-export function inMeta(meta: unknown, path: readonly string[] | undefined): string | undefined {
+/** The value at a path into `_meta`. */
+export function metaAt(meta: unknown, path: readonly string[] | undefined): unknown {
   let at: unknown = path && meta
   for (const step of path ?? []) at = isRecord(at) ? at[step] : undefined
+  return at
+}
+
+/** The value at a path into `_meta`, if it is a string. */
+export function inMeta(meta: unknown, path: readonly string[] | undefined): string | undefined {
+  const at = metaAt(meta, path)
   return typeof at === 'string' ? at : undefined
 }

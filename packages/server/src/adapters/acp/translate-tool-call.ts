@@ -77,12 +77,13 @@ function recordProgress(
 ): Translation {
   const { toolCallId: nativeId, status } = native
   const started = startedStatus.has(status ?? '')
+  const runs = state.dialect.asksWhileRunning ? endedStatus.has(status ?? '') : started
   if (before?.stage === 'draft' && mention === 'updated' && !started) return noOutput(state)
   return sequence(
     state,
     (now) => called(now, nativeId, { inferred: !before && mention === 'updated' }),
     (now) => (before?.stage === 'called' ? changed(now, native, before) : noOutput(now)),
-    (now) => (started ? noteStart(now, nativeId) : noOutput(now)),
+    (now) => (runs ? noteStart(now, nativeId) : noOutput(now)),
     (now) => (status ? ended(now, native) : noOutput(now)),
   )
 }
@@ -125,7 +126,7 @@ function changed(
     ...(!same(call.locations, before.locations) && { locations: [...call.locations] }),
   }
   const { id, parent } = call
-  const outputs = endedStatus.has(status ?? '') ? [] : streamed(before, call)
+  const outputs = endedStatus.has(status ?? '') ? [] : streamed(state, before, call)
   if (Object.keys(differs).length > 0)
     outputs.push({ type: 'tool-call.updated', toolCallId: id, ...differs, ...parentField(parent) })
   return { state: withCall(state, nativeId, { ...call, input }), outputs }
@@ -135,8 +136,8 @@ function changed(
  * The new output of a running call: the text that was added to its content. It is only streamed, because the end of the
  * call contains the whole output.
  */
-function streamed(before: Call, call: Call): AgentOutput[] {
-  if (!before.started) return []
+function streamed({ dialect }: TranslateState, before: Call, call: Call): AgentOutput[] {
+  if (!before.started && !dialect.asksWhileRunning) return []
   const was = textIn(before.content)
   const now = textIn(call.content)
   if (now === was || !now.startsWith(was)) return []
@@ -156,7 +157,7 @@ function ended(state: TranslateState, native: NativeCall): Translation {
   const call = state.calls.get(nativeId)
   if (!call || (status !== 'completed' && status !== 'failed' && status !== 'cancelled'))
     return noOutput(state)
-  const result = { content: native.content ?? undefined, rawOutput: native.rawOutput }
+  const result = { content: native.content ?? undefined, rawOutput: native.rawOutput, _meta: native._meta }
   const output: AgentOutput = {
     type: 'tool-call.ended',
     toolCallId: call.id,

@@ -137,6 +137,7 @@ function takeMethod(
       return session.takeAuthStatus(state, params)
     default:
       if (Object.hasOwn(clientMethods, method)) return noOutput(state)
+      if (Object.hasOwn(state.dialect.ownMethods ?? {}, method)) return noOutput(state)
       return unrecognised(state, message, `the method ${method} is not known`)
   }
 }

@@ -3,7 +3,10 @@ import { join, resolve } from 'node:path'
 import { capabilityCases, ruleAnchors } from '@parley/adapter-kit/testing'
 import { capabilityNames } from '@parley/protocol'
 import { expect, it } from 'vitest'
+import { builtInAdapters } from '../packages/server/src/adapters/index.ts'
 import { agentsDoc, agentsDocFile } from '../scripts/agents-doc.ts'
+import { proofs, shownIn } from '../scripts/agents-proof.ts'
+import { testedAgentFiles } from '../scripts/drift/agent-files.ts'
 
 const adapters = resolve(import.meta.dirname, '../packages/server/src/adapters')
 const folders = readdirSync(adapters, { withFileTypes: true }).filter((entry) => entry.isDirectory())
@@ -20,6 +23,33 @@ it('every adapter folder has an entry, a connection and a contract test', () => 
 
 it('every capability that can be declared has a contract case', () => {
   expect(Object.keys(capabilityCases).toSorted()).toEqual([...capabilityNames].toSorted())
+})
+
+it('every record of the contract suite has the release and the capabilities that are declared now', () => {
+  const how = 'run the suite again: node --conditions=source scripts/agents-proof.ts [agent…]'
+  const recorded = Object.entries(proofs())
+  expect(recorded).not.toEqual([])
+  const tested = testedAgentFiles()
+  const declared = builtInAdapters().filter(({ id }) => tested.has(id))
+  for (const [id, { package: name, version, shown }] of recorded) {
+    const adapter = declared.find((one) => one.id === id)
+    const capabilities = capabilityNames.filter((capability) => adapter?.capabilities[capability])
+    expect({ name, version, shown }, `${id}: ${how}`).toEqual({
+      name: adapter?.install?.package,
+      version: adapter?.install?.version,
+      shown: capabilities,
+    })
+  }
+})
+
+it('a capability is proven only by cases that were run and passed', () => {
+  const suite = 'mine satisfies the contract of an adapter '
+  const cases = capabilityNames.map((name) => ({ name: `${suite}in shared sessions ${name}: not supported` }))
+  const shown = { name: `${suite}usage: the usage of the context is measured` }
+  const others = cases.filter(({ name }) => !name.includes(' usage: '))
+  expect(shownIn('mine', [...others, shown])).toEqual(['usage'])
+  expect(() => shownIn('mine', others)).toThrow('no case about usage')
+  expect(() => shownIn('mine', [...others, { ...shown, failure: 'no' }])).toThrow('no')
 })
 
 it('docs/agents.md has the capabilities that are declared now', () => {

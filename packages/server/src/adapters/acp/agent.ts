@@ -102,8 +102,24 @@ export const Dialect = z.strictObject({
 })
 export type Dialect = z.infer<typeof Dialect>
 
-/** Modes that the host alone implements: the agent asks for everything, and a rule, the mode or a person answers. */
-const hostModes = { ask: null, 'accept-edits': null, 'read-only': null, bypass: null } as const
+/**
+ * The values of absent fields. The modes are those that the host alone implements: the agent asks for everything, and
+ * a rule, the mode or a person answers.
+ */
+const defaults = () => ({
+  args: [],
+  env: {},
+  vendor: [],
+  without: [],
+  sets: {},
+  capabilities: ['streaming' as const, 'permissions' as const, 'interrupt' as const, 'environment' as const],
+  modes: { ask: null, 'accept-edits': null, 'read-only': null, bypass: null },
+  options: [],
+  files: ['read' as const, 'write' as const],
+  startsAhead: false,
+  dialect: {},
+})
+const signInDefaults = () => ({ variables: [], files: [], required: false, methods: {} })
 
 /** An agent that speaks the Agent Client Protocol over stdio, as data. Adding an agent means adding such an entry. */
 export const AcpAgent = z.strictObject({
@@ -186,12 +202,10 @@ export const AcpAgent = z.strictObject({
     .strictObject({ reserved: z.array(z.string()), open: z.array(z.string()).default([]) })
     .optional()
     .describe('Variables that no session may set, and the exceptions'),
-  capabilities: z
-    .array(z.enum(capabilityNames))
-    .default(['streaming', 'permissions', 'interrupt', 'environment']),
+  capabilities: z.array(z.enum(capabilityNames)).default(defaults().capabilities),
   modes: z
     .partialRecord(PermissionMode, z.string().nullable())
-    .default(hostModes)
+    .default(defaults().modes)
     .describe("The agent's names for the modes; null: the host alone implements the mode"),
   options: z.array(z.enum(keysOf(SessionOptions))).default([]),
   directories: z
@@ -200,7 +214,7 @@ export const AcpAgent = z.strictObject({
     .describe('The argument that names an additional folder; repeated for each folder'),
   files: z
     .array(z.enum(['read', 'write']))
-    .default(['read', 'write'])
+    .default(defaults().files)
     .describe('The file operations that the host performs for the agent'),
   conversations: z
     .union([z.literal('listed'), z.strictObject({ home: z.string(), folder: z.string() })])
@@ -220,6 +234,18 @@ export const AcpAgent = z.strictObject({
 /** An entry as it is written; absent fields get defaults. */
 export type AcpAgent = z.input<typeof AcpAgent>
 export type KnownAgent = z.output<typeof AcpAgent>
+
+/** A valid entry with its defaults. It is not checked, which would take time at every start of a server. */
+export function withDefaults(agent: AcpAgent): KnownAgent {
+  const { signIn, variables, trust, ...rest } = agent
+  return {
+    ...defaults(),
+    ...rest,
+    ...(signIn && { signIn: { ...signInDefaults(), ...signIn } }),
+    ...(variables && { variables: { open: [], ...variables } }),
+    ...(trust && { trust: trust === 'required' ? trust : { trusted: {}, ...trust } }),
+  }
+}
 
 function isPattern(text: string): boolean {
   try {

@@ -14,8 +14,9 @@ import {
 } from '@parley/adapter-kit/program-adapter'
 import type { AgentProbe } from '@parley/protocol'
 import { capabilities, newId, ParleyError, type PermissionMode, validationError } from '@parley/protocol'
-import { AcpAgent, hasCredential, type KnownAgent } from './agent.ts'
+import { AcpAgent, hasCredential, type KnownAgent, withDefaults } from './agent.ts'
 import type { AcpConnectionOptions } from './connection.ts'
+import { acpAgents } from './presets.ts'
 import { writeSettings } from './write-settings.ts'
 
 export { AcpAgent } from './agent.ts'
@@ -71,7 +72,9 @@ export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): 
 }
 
 function known(preset: AcpAgent, { args }: AcpAdapterOptions): KnownAgent {
-  const { data, error } = AcpAgent.safeParse(args ? { ...preset, args: [...args] } : preset)
+  const given = args ? { ...preset, args: [...args] } : preset
+  if (acpAgents.includes(preset)) return withDefaults(given)
+  const { data, error } = AcpAgent.safeParse(given)
   if (error) throw validationError(`The agent "${preset.id}"`, error)
   return data
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { connectInput } from '@parley/adapter-kit/testing'
 import { beforeEach, expect, it } from 'vitest'
 import { folderForTest } from '../../testing/temporary-folder.ts'
+import { withDefaults } from './agent.ts'
 import { AcpAgent, acpAgents, codexAcp, createAcpAdapter, gemini, opencodeAcp } from './index.ts'
 import { writeSettings } from './write-settings.ts'
 
@@ -12,7 +13,7 @@ beforeEach(() => {
 })
 
 it.each(acpAgents.map((agent) => [agent.id, agent] as const))('has a valid entry for %s', (id, agent) => {
-  expect(AcpAgent.safeParse(agent).error).toBeUndefined()
+  expect(withDefaults(agent)).toEqual(AcpAgent.parse(agent))
   expect(createAcpAdapter(agent, { env: {} })).toMatchObject({ id, name: agent.name })
 })
 

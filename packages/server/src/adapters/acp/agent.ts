@@ -244,7 +244,7 @@ export function withDefaults(agent: AcpAgent): KnownAgent {
     ...(signIn && { signIn: { ...signInDefaults(), ...signIn } }),
     ...(variables && { variables: { open: [], ...variables } }),
     ...(trust && { trust: trust === 'required' ? trust : { trusted: {}, ...trust } }),
-  }
+  } as KnownAgent
 }
 
 function isPattern(text: string): boolean {

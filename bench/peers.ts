@@ -58,7 +58,7 @@ export async function comparePeers(args: readonly string[]): Promise<number> {
   const chosen = sides.filter(({ name }) => values.only.length === 0 || values.only.includes(name))
   const measured =
     values.from === undefined ? await measure(chosen, { quick: values.quick, rounds }) : read(values.from)
-  // The page is generated from what the file contains.
+  // The page is generated from the content of the file.
   const json = `${JSON.stringify(measured, rounded, 2)}\n`
   const results = JSON.parse(json) as Results
   const page = performancePage(results)

@@ -14,8 +14,8 @@ const verifyAimMs = 150
 type Side = Remote<SealsCalls>
 
 /**
- * The cost of seals for appends and for stored bytes, and the time to verify 10,000 events. Each side is a
- * process; both append the same events, in short alternating rounds.
+ * The cost of seals for appends and for stored bytes, and the time to verify 10,000 events. One process appends events
+ * with seals, and another appends the same events without seals, in short alternating rounds.
  */
 export const seals: Figure = {
   name: 'seals',

@@ -51,8 +51,8 @@ export function agentsDoc(): string {
     ...table(
       ['', ...shown.map(({ name }) => name)],
       [
-        ['shown with release', ...shown.map(({ id }) => proven[id]?.version ?? 'none')],
-        ['shown on', ...shown.map(({ id }) => proven[id]?.date ?? 'none')],
+        ['proven with release', ...shown.map(({ id }) => proven[id]?.version ?? 'none')],
+        ['proven on', ...shown.map(({ id }) => proven[id]?.date ?? 'none')],
         ...capabilityNames.map((name) => [
           descriptionOf(name),
           ...shown.map((agent) => mark(agent, name, proven[agent.id])),

@@ -16,7 +16,7 @@ export const source: Program = {
   args: ['--conditions=source', entry],
 }
 
-/** The built packages, which `built` has built before. */
+/** The built packages. `built` must have been called before. */
 export const builtBefore: Program = { name: 'built', args: [entry] }
 
 let program: Program | undefined

@@ -37,9 +37,9 @@ it('a side is ahead of Parley with the same agent if its median is less, and the
   ])
   const page = performancePage(results)
   expect(page).toContain(
-    '- **Claude Code, First text, turn 1**: Claude Agent SDK 2.00 ms, Parley 20.0 ms (90% less)',
+    '- **Claude Code, First text, turn 1**: Claude Agent SDK 2.00 ms, 90% less than Parley (20.0 ms)',
   )
-  expect(page).toContain('Parley 6.00 ms (17% less; the ranges of the rounds overlap)')
+  expect(page).toContain('17% less than Parley (6.00 ms; the ranges of the rounds overlap)')
   expect(page).toContain('| First text, turn 1 | 20.0 ms (10.0–30.0) | **2.00 ms** (1.00–3.00) |')
 })
 

@@ -138,10 +138,10 @@ function aheadSection(results: Results): string {
   const found = ahead(results)
   const lines = found.map(({ agent, metric, side, theirs, ours, overlaps }) => {
     const { title, unit } = metrics.find(({ name }) => name === metric)!
-    const difference = `${percent(1 - theirs / ours)} less`
+    const difference = `${percent(1 - theirs / ours)} less than Parley`
     const chance = overlaps ? '; the ranges of the rounds overlap' : ''
     const what = `${agentTitles[agent]}, ${withSizes(title, results.sizes)}`
-    return `- **${what}**: ${side} ${value(theirs, unit)}, Parley ${value(ours, unit)} (${difference}${chance})`
+    return `- **${what}**: ${side} ${value(theirs, unit)}, ${difference} (${value(ours, unit)}${chance})`
   })
   return `## Where others are ahead\n\n${lines.length > 0 ? lines.join('\n') : 'In no row of this run.'}`
 }

@@ -70,8 +70,9 @@ class MeasuredSide {
   }
 
   /**
-   * The growth of the stored files in a start with many turns, compared with a start with one turn. A start with as many
-   * turns comes first: it writes what is written once, and fills the free pages of databases.
+   * Measures the bytes that are stored per turn: the growth of the stored files in a run with many turns, less the
+   * growth in a run with one turn. A run with many turns comes before these two: it writes the files that are written
+   * only once, and fills the free pages of databases.
    */
   async measureStored(): Promise<void> {
     const { storedTurns } = this.#input.sizes

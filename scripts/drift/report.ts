@@ -50,7 +50,7 @@ export function reportOf(
   return { schema: reportSchema, ...about, result, agents }
 }
 
-/** The changes of each kind that are printed for an agent; the JSON report contains all of them. */
+/** The maximum number of changes of each kind that are printed for an agent. The JSON report contains all of them. */
 const shown = 15
 
 /** The report for people: a table of the agents, then the changes of each. */

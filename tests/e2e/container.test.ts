@@ -75,7 +75,7 @@ describe('its commands', () => {
   const env = () => ({
     ...Object.fromEntries(Object.entries(variables()).map(([name, value]) => [name, here(value)])),
     PATH: [at('usr', 'bin'), '/usr/bin', '/bin'].join(delimiter),
-    // The home folder of the image is in /data. This home folder is not writable.
+    // The image sets a home folder in /data. Here, HOME is a folder that is not writable.
     HOME: at('home'),
     TMPDIR: at('tmp'),
   })

@@ -20,7 +20,7 @@ export const FileChange = z.object({
       'The content of the file after the change, byte for byte (for what is staged, as git stores it), as git names it; zeros if the file was deleted. Absent if it is not known: the file is too large or cannot be read',
   }),
   staged: z.enum(['all', 'part']).optional().meta({
-    description: 'The staged share of the change; only in lists that compare with HEAD',
+    description: 'Whether all or part of the change is staged; only in lists that compare with HEAD',
   }),
 })
 export type FileChange = z.infer<typeof FileChange>

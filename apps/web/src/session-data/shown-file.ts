@@ -5,7 +5,10 @@ import { replaceRoute } from '../base/route.ts'
 /** The panel that was open before the file panel. */
 let before: Preferences['sidePanel'] = 'none'
 
-/** Opens the panel in which the file of the address is shown. Only a file that the person opened here takes the focus. */
+/**
+ * Opens the panel that shows the file of the address. `takesFocus` is true if the person opened the file on this page,
+ * and false if the page was opened at the address of the file.
+ */
 export function openFilePanel({ takesFocus }: { readonly takesFocus: boolean }): void {
   before = preferences.get().sidePanel
   if (takesFocus) claimFocus('files')

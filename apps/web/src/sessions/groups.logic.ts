@@ -53,7 +53,7 @@ export function shownAtFirst(
   sessions: readonly SessionSummary[],
   here: string | undefined,
 ): readonly SessionSummary[] {
-  // A button would need as much room as the last row.
+  // The button that shows the other sessions would need as much room as the row of a single session.
   if (sessions.length <= firstRows + 1) return sessions
   return sessions.filter(
     ({ id, waiting, status }, index) => index < firstRows || id === here || waiting > 0 || status !== 'idle',

@@ -179,7 +179,7 @@ const shapes: readonly Shape[] = [
 const asking = stateAfter(created)
 const scopes = { session: { sessionId: 'ses_1' }, project: { project: '/somewhere' }, always: {} } as const
 
-/** The rules that the lasting answers store. */
+/** The rules that answers with a scope other than `once` store. */
 function grantsOf(subject: Subject): PermissionRule[] {
   return optionsFor(subject).flatMap(({ rule, scope }) =>
     rule && scope !== 'once' ? [ruleOf(rule, scope)] : [],

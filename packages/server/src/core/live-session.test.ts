@@ -474,7 +474,7 @@ describe('configuring', () => {
     ])
   })
 
-  it('before the first connection starts the agent with the requested settings', async () => {
+  it('takes effect when the agent starts, if it has not started yet', async () => {
     const { create, connections } = await world()
     const session = await create({ model: 'scripted-large' })
     await session.command({ type: 'session.configure', model: 'scripted-small' })

@@ -16,7 +16,10 @@ import type { Answer, Asked } from './http/server-under-test.ts'
 const postgres = await PostgresServer.forFile()
 const token = 'the-token-of-this-machine'
 
-/** Stores a browser as an early version did, with its name and its key only. Returns the options of the server on it. */
+/**
+ * Stores a browser as an early version did, with its name and its key only. Returns the options of a server that uses
+ * this store.
+ */
 type StoreBrowser = (
   deviceId: string,
   publicKey: string,

@@ -91,7 +91,7 @@ export class CallList {
     // The host ends the calls of an agent that was lost, and does not know whether they ran.
     const isLost = event.outcome === 'failed' && !this.#isConnected
     const described = this.#described(call, isLost ? 'unknown' : event.outcome, event.checked)
-    // Without an allowing decision, a completed call ran nevertheless, and so did a failed call that was not refused.
+    // A completed call ran, even if no decision allowed it. A failed call counts as run if no decision on it is recorded.
     const hasFailed = event.outcome === 'failed' && !isLost
     const ran = event.outcome === 'completed' || (hasFailed && !this.#decisions.has(call.toolCallId))
     if (described.by !== 'nobody' || ran) this.#list.push(described)

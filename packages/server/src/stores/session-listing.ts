@@ -53,8 +53,8 @@ export function searchText(state: SessionState): string {
 }
 
 /**
- * True if the limits permit a session of a store without places. A limit to a folder at a place permits none of its
- * sessions.
+ * True if the limits permit a session of a store that records no places. A limit to a folder at a place permits no
+ * session of such a store.
  */
 export function isWithinLimits(
   { sessions, agents, folders }: Limits,

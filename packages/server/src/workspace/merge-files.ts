@@ -79,7 +79,7 @@ export async function writeMerged(at: FolderGit, { into, onto, tree }: Move): Pr
   if (head.stdout.trim() !== `refs/heads/${into}`)
     throw new ParleyError(
       'conflict',
-      `${into} is not checked out in ${workTree} any more. Look at the merge again.`,
+      `${into} is not checked out in ${workTree} any more. Open the merge preview again.`,
     )
   const what = await unfinishedIn(at)
   if (what !== undefined) {
@@ -107,6 +107,6 @@ export function inTheWay(folder: string, blocked: readonly string[]): ParleyErro
 function notWritten(workTree: string, stderr: string): ParleyError {
   if (/index\.lock/.test(stderr))
     return new ParleyError('busy', `Another program uses the index of ${workTree}. Try again.`)
-  const message = `A file in ${workTree} has changed meanwhile, or is in the way, so nothing was merged. Look at the merge again.`
+  const message = `A file in ${workTree} has changed since the preview, or would be overwritten, so nothing was merged. Open the merge preview again.`
   return new ParleyError('conflict', message, { details: { reason: stderr.slice(0, 500) } })
 }

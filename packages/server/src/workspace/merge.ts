@@ -113,7 +113,7 @@ async function moveBranch(plan: MergePlan, to: string, reason: string): Promise<
   if (/but expected/.test(moved.stderr))
     throw new ParleyError(
       'conflict',
-      `${into} has changed meanwhile, so nothing was merged. Look at the merge again.`,
+      `${into} has changed since the preview, so nothing was merged. Open the merge preview again.`,
     )
   throw new ParleyError(
     'busy',

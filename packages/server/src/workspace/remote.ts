@@ -61,7 +61,7 @@ export function pageOf(url: string | undefined): Page | undefined {
   if (short !== undefined && path !== undefined) return page(short, path)
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^(https?|ssh|git):$/.test(parsed.protocol)) return undefined
-  // A port of ssh is dropped, because it is not the port of the web page.
+  // The port of an SSH URL is dropped, because the web page does not use it.
   return page(/^https?:$/.test(parsed.protocol) ? parsed.host : parsed.hostname, parsed.pathname)
 }
 

@@ -88,7 +88,7 @@ export function createShadowedFolders(options: ShadowedFoldersOptions): Shadowed
       await inTurn(shadow.gitDir, () => shareTrees(shadow, sessionId, fork))
     },
     async forget(folder, sessionId) {
-      // A folder that is gone, such as a removed worktree, does not lead to its project.
+      // The project of a folder that does not exist any more, such as a removed worktree, cannot be found from its path.
       if (!(await stat(folder).catch(() => undefined))) {
         for (const gitDir of await shadowsWith(root, sessionId))
           await inTurn(gitDir, () => forgetTrees({ gitDir }, sessionId))

@@ -99,7 +99,7 @@ async function make(
       if (filled.code === 0) break
       if (attempt === attempts) throw await failed(parts, filled)
     }
-    // A process of a killed attempt may have blocked git, so the next attempt may succeed.
+    // A git process that outlived a killed server may have blocked git for a moment, so the next attempt may succeed.
     if (attempt === attempts) throw await failed(parts, added)
   }
   const { copied, leftOut } = worktree.remote

@@ -34,8 +34,8 @@ export async function adminFolders(commonDir: string, path: string): Promise<str
     names.map(async (name) => {
       const place = join(root, name)
       const back = await readPointer(join(place, 'gitdir'), constants.O_NOFOLLOW)
-      // A directory without a link to a worktree is the remains of an attempt. The name of a worktree's folder is
-      // unique, so the name shows which worktree it was.
+      // A directory without a link to a worktree remains if making the worktree was interrupted. The directory has the
+      // name of the worktree's folder, which is unique, so its name identifies the worktree.
       const isOurs =
         back === undefined ? name === basename(path) : resolve(place, back) === join(path, '.git')
       return isOurs ? [place] : []

@@ -125,7 +125,7 @@ function trustVariables(
   return { ...trust.untrusted, ...file }
 }
 
-/** Throws if the agent cannot be held back in a folder that is not trusted. */
+/** Throws if the folder is not trusted, and the agent would load settings or servers in it that it must not load. */
 function expectTrust(
   { name, trust }: KnownAgent,
   env: Readonly<Record<string, string>>,

@@ -99,14 +99,14 @@ const commands = [
   'cd .git && touch hooks/pre-commit',
 ]
 
-it('a person is asked about commands that change a protected file in accept-edits', async () => {
+it('in accept-edits, a person is asked about commands that change a protected file', async () => {
   const events = await play('accept-edits', () =>
     commands.map((command) => ({ name: 'Bash', input: { command, description: 'x' } })),
   )
   expect(outcomesOfCalls(events)).toEqual(commands.map(() => 'denied by person'))
 })
 
-it('a person is asked about a protected file that a subagent writes in accept-edits', async () => {
+it('in accept-edits, a person is asked when a subagent writes a protected file', async () => {
   const events = await play('accept-edits', (cwd) => {
     const { name, input } = write(cwd, '.codex/config.toml')
     const call = { name, id: 'toolu_sub', arguments: JSON.stringify(input) }

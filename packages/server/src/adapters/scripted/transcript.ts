@@ -4,8 +4,9 @@ import { ParleyError } from '@parley/protocol'
 import { asksPerson, innerSteps, type Script, type Step, stepPath } from './script.ts'
 
 /**
- * The scripted agent's memory of a conversation, like the files of a real agent: the prompts it received, and the
- * requests that were asked and answered. It is written synchronously, so that a kill loses nothing.
+ * What the scripted agent remembers of a conversation, as a real agent does in its files: the prompts that it received,
+ * the requests that it made, and which of them were answered. An entry is written synchronously, so that a kill loses
+ * nothing.
  */
 export type Transcript = {
   load(agentSessionId: string): readonly TranscriptEntry[]

@@ -59,7 +59,7 @@ function entryOf(header: Buffer): TarEntry | undefined {
 export class TarReader {
   readonly #source: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)
-  /** The bytes of the current entry that were not read, and its padding. */
+  /** The number of bytes of the current entry that were not read, and the number of bytes of its padding. */
   #left = 0
   #padding = 0
 

@@ -32,7 +32,7 @@ function addRound({ add, run }: Registry): void {
       `
 Changes of the attempts go to stderr, the comparison at the end to stdout. Ctrl-C leaves the round, which continues in the
 server. Without a server, the round ends with this command.
-Exit codes: 0 an attempt is done, 1 no attempt is done, 2 usage error, 130 left.`,
+Exit codes: 0 an attempt is done, 1 no attempt is done, 2 usage error, 130 interrupted with Ctrl-C.`,
     )
     .action(run(async () => (await import('../commands/round.ts')).round))
 }

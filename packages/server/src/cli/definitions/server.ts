@@ -39,11 +39,11 @@ export function addServe({ add, run }: Registry): void {
     .option('--place <name>', 'the name of this machine among the nodes (default: made from its machine id)')
     .option(
       '--decide-from <callers>',
-      'who may decide: browsers and tokens (anywhere, the default), or browsers only (devices)',
+      'who may decide: "anywhere" (browsers and tokens, the default) or "devices" (browsers only)',
     )
     .option(
       '--decide-by-link <decisions>',
-      'what links for one request can decide: deny only (deny, the default), allow or deny (allow), or nothing (off)',
+      'what links for one request can decide: "deny" (deny only, the default), "allow" (allow or deny) or "off" (nothing)',
     )
     .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')
     .option('--quiet', 'print neither the greeting nor the link; the log has the address')

@@ -2,7 +2,7 @@ import { hashOf } from '../../core/index.ts'
 import { dataOf } from './file-data.ts'
 import type { AssistantPart, Content, FilePart, Message, TextPart, ToolOutput } from './specification.ts'
 
-/** One statement of a history, in the form that is compared. */
+/** One item of a history (a message, a text, a tool call or a tool result), normalised for comparison. */
 type Statement = readonly unknown[]
 
 /**

@@ -231,7 +231,7 @@ export type RawClientOptions = {
   readonly headers?: Record<string, string>
   /** If false, protocol pings are not answered, as if the network were cut. */
   readonly autoPong?: boolean
-  /** If false, the shape of frames is not checked, because a flood has too many of them. */
+  /** If false, the shape of frames is not checked. Checking every frame of a flood would take too long. */
   readonly check?: boolean
 }
 

@@ -89,7 +89,7 @@ describe('an account of the provider', () => {
     ['fewer scopes', { scopes: ['read'] }],
     ['limits', { scopes: ['read', 'prompt'], limits: { agents: ['scripted'] } }],
     ['a lifetime', { lifetimeMs: 60_000 }],
-  ])('is not connected by the link of a browser that has %s', async (_, rights) => {
+  ])('is not connected by a one-time link that a browser with %s created', async (_, rights) => {
     const owner = await signedIn(server)
     const pairing = await server.ask('/api/pairings', { token: false, headers: owner.headers, body: rights })
     const device = deviceUnderTest(server)

@@ -310,7 +310,7 @@ it('a server continues the sessions of a copied data folder', async () => {
 const longText = 'x'.repeat(6_000)
 const eventCount = 10_000
 /** A heap that is too small for the log of `fillLong`. */
-const littleMemory = { env: { NODE_OPTIONS: '--max-old-space-size=48' } }
+const littleMemory = { env: { NODE_OPTIONS: '--max-old-space-size=56' } }
 const slowMs = 600_000
 
 async function fillLong(home: Home): Promise<void> {

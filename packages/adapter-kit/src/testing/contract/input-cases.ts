@@ -68,6 +68,8 @@ export const inputCases: Pick<
     async shows(bench, scenario) {
       const { turn } = await play(bench, scenario, { mcpServers: scenario.servers })
       expect(turn.said).toContain(scenario.says)
+      const outcomes = turn.all('tool-call.ended').map(({ outcome }) => outcome)
+      expect(outcomes, 'the outcomes of the calls of the turn').toContain('completed')
     },
     refused: (bench) => refusalOf(bench.session({ mcpServers: { any: { command: 'true' } } })),
   },
